@@ -40,7 +40,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def run_one(
     name: str, size: str, repeats: int, with_memory: bool = False, reading: float = READING
 ) -> report.Record:
-    """Hold one contest, or one at each value of a series, and tell."""
+    """Hold one contest, or one at each value of a series, and return the records."""
     found = WORKLOADS[name]
     if isinstance(found, Series):
         values, outcomes = [], []
@@ -55,7 +55,7 @@ def run_one(
 
 
 def measure_memory(found: Workload, size: str, outcome: Any) -> None:
-    """Of us and of the best peer."""
+    """Memory of separatrix and of the best peer."""
     for entry in (outcome.ours, outcome.best_peer):
         if entry is not None:
             chosen = list(entry.contestant.settings).index(entry.setting)
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(names))
         return 0
-    warnings.simplefilter("ignore")  # of peers that did not converge; the judge says it too
+    warnings.simplefilter("ignore")  # peers warn if they do not converge; the judge checks it too
     separatrix.show_config()
     skipped = {peer: why for peer in roster.MODULES if (why := roster.why_missing(peer))}
     for peer, reason in skipped.items():
@@ -97,10 +97,10 @@ def main(arguments: list[str] | None = None) -> int:
     path = options.results / f"{options.size}-{time.strftime('%Y%m%d-%H%M%S')}.json"
     for name in names:
         began = time.perf_counter()
-        told = run_one(name, options.size, options.repeats, not options.no_memory)
-        told["wall_seconds"] = time.perf_counter() - began
-        run["workloads"].append(told)
-        print("\n".join(report.lines(told)), flush=True)
+        record = run_one(name, options.size, options.repeats, not options.no_memory)
+        record["wall_seconds"] = time.perf_counter() - began
+        run["workloads"].append(record)
+        print("\n".join(report.lines(record)), flush=True)
         report.write_json(path, run)
     print(f"\nJSON: {path}\n{report.plot(path.with_suffix('.png'), run)}")
     return 0

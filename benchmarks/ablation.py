@@ -1,8 +1,8 @@
-"""What each mechanism gains: the same fits with it and without it, in turn, in one process.
+"""Gain of each mechanism: the same fits with and without it, in turn, in one process.
 
 ``python -m benchmarks.ablation [pattern ...]`` prints, for every mechanism and every work that it
-can concern, the median over rounds of the time without it over the time with it. Patterns are of
-mechanisms or of works. What gains less than 1.15 on every work is not worth its lines;
+may affect, the median over rounds of the time without it over the time with it. Patterns match
+mechanisms or works. A mechanism that gains less than 1.15 on every work is not worth its code;
 ``docs/tuning.md`` has the figures.
 """
 
@@ -33,7 +33,7 @@ LONG = 30.0  # seconds: a run without a mechanism that takes longer is not repea
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A name, what to put in whose place to be without it, and the works that may notice."""
+    """A name, the replacements that disable it, and the works that it may affect."""
 
     name: str
     without: tuple[tuple[str, Any], ...]  # "module:attribute" or "module:Class.attribute"
@@ -224,7 +224,7 @@ def seconds(run: Run) -> float:
 
 
 def compare(mechanism: Mechanism, run: Run, rounds: int) -> tuple[float, Ratio]:
-    """Median time with it, and the ratio of without to with."""
+    """Median time with it, and the ratio of the times without and with it."""
     used, spared = [], []
     for _ in range(rounds):
         used.append(seconds(run))
@@ -236,7 +236,7 @@ def compare(mechanism: Mechanism, run: Run, rounds: int) -> tuple[float, Ratio]:
 
 
 def pairs(patterns: Sequence[str]) -> Iterator[tuple[str, list[Mechanism]]]:
-    """Each work, with the mechanisms that are asked for."""
+    """Yield each work with the requested mechanisms."""
     for work in WORKS:
         asked = [
             each

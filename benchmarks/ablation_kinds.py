@@ -1,4 +1,4 @@
-"""Kinds of work that show what a mechanism gains: fits, passes, verdicts."""
+"""Kinds of work that show the gain of a mechanism: fits, passes, verdicts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def repeated(n: int, d: int) -> data.Table:
 
 
 def equations(_: Callable[[int], int], m: int, n: int) -> Run:
-    """Of whole numbers, with a solution and without one."""
+    """Equations in whole numbers, with and without a solution."""
     rng = np.random.default_rng(0)
     A = rng.integers(-50, 51, (m, n))
     some = np.where(rng.random(n) < 0.2, rng.integers(1, 9, n), 0)

@@ -1,4 +1,4 @@
-"""The works that show what a mechanism gains, by name."""
+"""The works that show the gain of a mechanism, by name."""
 
 from __future__ import annotations
 

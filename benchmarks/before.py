@@ -1,13 +1,14 @@
-"""What changes did to the times: this library in two checkouts, the same works in turn.
+"""Compare the times of two checkouts of this library, on the same works in turn.
 
     git worktree add ../earlier COMMIT && make -C ../earlier .venv/installed-docs,test
     python -m benchmarks.before ../earlier                       all works that both have
     python -m benchmarks.before ../earlier 'text-*' --rounds 9   some
 
-Each side is a process with the checkout's own interpreter and its own suite (``turns``); works of
-one name are compared if they have one title. Both reach the objective that this checkout's judge
-asks for. They run in turn, and who begins changes from round to round; a figure is the median
-over the rounds of the seconds before over those now: above 1 is faster than it was.
+Each side is a process with the checkout's own interpreter and its own suite (``turns``); works with
+the same name are compared if they have the same title. Both must reach the objective that this
+checkout's judge requires. They run in turn, and the first side changes from round to round; a
+figure is the median over the rounds of the earlier seconds over the current ones: above 1 is faster
+than before.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .registry import SIZES, select
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(".venv", "bin", "python")
-SLOWER = 0.95  # the least ratio that is not called slower
+SLOWER = 0.95  # the smallest ratio that does not count as slower
 
 
 class Side:
@@ -54,11 +55,11 @@ class Side:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.communicate()  # the end of its input is the end of its work
+        self.process.communicate()  # it ends with its input
 
 
 def compare(before: Side, now: Side, name: str, size: str, rounds: int) -> Iterator[dict[str, Any]]:
-    """Of each of our contestants that both sides know: seconds of both, and their ratio."""
+    """For each separatrix contestant on both sides: seconds of both, and their ratio."""
     for side in (before, now):
         side.ask("take", name, size)
     while title := now.ask("build"):
@@ -84,14 +85,16 @@ def compare(before: Side, now: Side, name: str, size: str, rounds: int) -> Itera
             }  # fmt: skip
 
 
-def line(told: dict[str, Any]) -> str:
-    median, low, high = told["ratio"]
-    best = min(told["before"]), min(told["now"])
+def line(record: dict[str, Any]) -> str:
+    median, low, high = record["ratio"]
+    best = min(record["before"]), min(record["now"])
     missed = [
-        when for when, good in zip(("before", "now"), told["good_enough"], strict=True) if not good
+        when
+        for when, good in zip(("before", "now"), record["good_enough"], strict=True)
+        if not good
     ]
     return (
-        f"{median:6.2f} ({low:.2f} to {high:.2f})  {told['name']}, {told['contestant']}: "
+        f"{median:6.2f} ({low:.2f} to {high:.2f})  {record['name']}, {record['contestant']}: "
         f"{best[0]:.4g} s, now {best[1]:.4g} s"
         + "".join(f"; not good enough {when}" for when in missed)
     )
@@ -127,13 +130,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     slower = []
     for name in (name for name in names if name in known):
         with Side(checkout, checkout / PYTHON) as before, Side(ROOT, sys.executable) as now:
-            for told in compare(before, now, name, options.size, options.rounds):
-                print(line(told), flush=True)
+            for record in compare(before, now, name, options.size, options.rounds):
+                print(line(record), flush=True)
                 if options.results:
                     with options.results.open("a") as file:
-                        file.write(json.dumps(told) + "\n")
-                if told["ratio"][0] < SLOWER:
-                    slower.append(f"{told['name']}, {told['contestant']}")
+                        file.write(json.dumps(record) + "\n")
+                if record["ratio"][0] < SLOWER:
+                    slower.append(f"{record['name']}, {record['contestant']}")
     unknown = [name for name in names if name not in known]
     print(f"not known to the earlier checkout: {', '.join(unknown) or 'none'}")
     print(f"slower by more than 5 %: {'; '.join(slower) or 'none'}")

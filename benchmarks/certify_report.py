@@ -1,12 +1,13 @@
-"""How far above their minimum scikit-learn's linear classifiers are, as they come: one table.
+"""How far scikit-learn's linear classifiers are above their minimum with default settings: one
+table.
 
     SEPARATRIX_DATA=folder python -m benchmarks.certify_report              ten sets, eight models
     SEPARATRIX_DATA=folder python -m benchmarks.certify_report iris pima    these sets
 
-``workloads.real`` says what the folder needs. Models have their defaults but for
-``random_state=0``, and see rows as they are, then with features of one scale. A cell is how far the
-model is above its minimum at most, proven, and the rows that would flip there; the lines that mend
-it follow the table.
+``workloads.real`` describes the folder. Models have their defaults except ``random_state=0``, and
+are fitted to the rows as they are, then to standardised features. A cell is a proven upper bound on
+the distance of the model from its minimum, and the number of rows whose prediction would change
+there; the table is followed by the remedies.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ MODELS: dict[str, Any] = {
     "RidgeClassifier": RidgeClassifier(random_state=0),
     "Perceptron": Perceptron(random_state=0),
 }
-"""liblinear's logistic regression takes two classes alone."""
+"""liblinear's logistic regression supports only two classes."""
 
 
 def cell(found: Certificate) -> str:
-    """The gap and the flips, or the mistakes where the infimum is 0."""
+    """The gap and the flips, or the mistakes if the infimum is 0."""
     if found.relative_gap is None:
         return f"{found.verdict}, {found.mistakes} wrong"
     loose = "" if found.tight else " (not tight)"
@@ -54,7 +55,7 @@ def cell(found: Certificate) -> str:
 
 
 def certificates(X: Any, y: Any) -> Iterator[tuple[str, Certificate | None, float]]:
-    """Of every model that takes these classes, and the seconds that it took to certify."""
+    """Certificates of every model that supports these classes, and the seconds to certify."""
     for name, model in MODELS.items():
         if "liblinear" in name and len(np.unique(y)) > 2:
             yield name, None, 0.0
@@ -77,7 +78,7 @@ def main() -> None:
     print(f"| set | rows | {' | '.join(MODELS)} | seconds |")
     print("|---" * (len(MODELS) + 3) + "|")
     remedies: dict[str, list[str]] = {}
-    warnings.simplefilter("ignore")  # that they did not converge is what is measured
+    warnings.simplefilter("ignore")  # missing convergence is what is measured
     for name in names:
         X, y = loader.load(name)[:2]
         scaler = make_pipeline(StandardScaler(with_mean=not hasattr(X, "tocsr")))

@@ -1,9 +1,9 @@
-"""How good is ``solver="auto"``: every solver that can, on problems of many shapes.
+"""How fast is ``solver="auto"``: all applicable solvers on problems of many shapes.
 
-``python -m benchmarks.choices [pattern ...]`` prints the seconds of each to a proven relative
-1e-6, whom "auto" picks, and the time of that solver over that of the best. The
-thresholds of ``solvers/auto.py`` were set on generated text like that here, some of them on
-these very tables: other data is the better test of them, as that of :mod:`benchmarks.draws`.
+``python -m benchmarks.choices [pattern ...]`` prints the seconds of each to a proven relative 1e-6,
+the choice of "auto", and the time of that solver over the time of the best. The thresholds of
+``solvers/auto.py`` were set on generated text like this, partly on the same tables: other data is a
+better test, as in :mod:`benchmarks.draws`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from separatrix import LBFGS, DualAscent, LeastSquares, LinearClassifier, Newton
 from . import data
 
 REPEATS = 3
-SLOW = 4.0  # times the best so far or "auto", and a second: who takes longer is stopped
+SLOW = 4.0  # times the best so far or "auto", plus a second: slower solvers are stopped
 MOST_CURVED = 2_000  # weights whose second derivative is formed
 WITHIN = 1.3
 SOLVERS: tuple[Solver, ...] = (LBFGS(), Newton(), DualAscent(), LeastSquares())
@@ -32,7 +32,7 @@ SOLVERS: tuple[Solver, ...] = (LBFGS(), Newton(), DualAscent(), LeastSquares())
 
 @dataclass(frozen=True)
 class Case:
-    """A table of rows, and what is to be minimised on it."""
+    """A table of rows, and the objective on it."""
 
     name: str
     make: Callable[[], data.Table]
@@ -73,7 +73,7 @@ def cases() -> Iterator[Case]:
 
 
 def seconds(case: Case, X: Any, y: Any, solver: Solver | str, most: float) -> tuple[float, Any]:
-    """The best of some fits; infinite if it got nowhere in time."""
+    """The shortest of some fits; infinity if none ended in time."""
     best, model = np.inf, None
     for _ in range(REPEATS):
         model = LinearClassifier(
@@ -91,7 +91,7 @@ def seconds(case: Case, X: Any, y: Any, solver: Solver | str, most: float) -> tu
 
 
 def able(case: Case, X: Any, classes: int) -> Iterator[Solver]:
-    """Solvers that take this loss; those that form a matrix only where it is small."""
+    """Solvers for this loss; those that form a matrix only if it is small."""
     kinked = case.loss == "hinge"
     for solver in SOLVERS:
         if isinstance(solver, LBFGS):
@@ -127,7 +127,7 @@ def line(case: Case) -> tuple[str, float]:
 
 
 def main(patterns: list[str]) -> int:
-    warnings.simplefilter("ignore")  # who is stopped says so
+    warnings.simplefilter("ignore")  # stopped solvers warn
     worst = 1.0
     for case in cases():
         if patterns and not any(fnmatch(case.name, pattern) for pattern in patterns):

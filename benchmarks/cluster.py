@@ -1,13 +1,13 @@
-"""What a pass over a cluster costs beside its rows: measured, modelled, and told to the docs.
+"""Overhead of a pass over a cluster: measured, modelled, and written to the docs.
 
     python -m benchmarks.cluster            measure, write docs/cluster.json, table and picture
-    python -m benchmarks.cluster passes     the passes alone, the rest of the file stays
-    python -m benchmarks.cluster peer       the contest with dask-ml alone (``cluster_peer``)
+    python -m benchmarks.cluster passes     only the passes; the rest of the file stays
+    python -m benchmarks.cluster peer       only the contest with dask-ml (``cluster_peer``)
     python -m benchmarks.cluster page       nothing is measured: table and picture from the file
 
-Workers are processes of one machine. What a part would compute is a sleep of known length, which
-needs no processor: sixteen workers on two cores take what scheduler, transfers and tree take.
-``--quick`` measures a few settings once, for a look.
+Workers are processes of one machine. The computation of a part is simulated by a sleep of known
+length, which needs no processor: so sixteen workers on two cores measure scheduler, transfers and
+tree. ``--quick`` measures a few settings once, as a preview.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .machine import CORES, processor
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "cluster.json"
 WORKERS = (1, 2, 4, 8, 16)
-PARTS = (1, 5)  # of a worker; five are no whole subtree
-BYTES = (80, 800_000)  # out and back, each by itself
+PARTS = (1, 5)  # of a worker; five are not a whole subtree
+BYTES = (80, 800_000)  # out and back, independently
 SECONDS = (0.0, 0.8)  # of all rows of a pass, on one worker
 ROUNDS = 3  # over all settings of a number of workers
 READING, LEAST = 0.5, 3  # seconds and passes of one reading of the clock
@@ -41,20 +41,19 @@ START_SECONDS = 300  # for a worker to start, at most
 
 @dataclass(frozen=True)
 class Slept:
-    """A sum over the rows of a part that takes so long, and comes to so many bytes."""
+    """A sum over the rows of a part with a given duration and result size."""
 
     weights: Any
     back: int
     seconds: float
 
     def __call__(self, part: Part, threads: int) -> tuple[Any]:
-        """Of one part."""
         time.sleep(self.seconds)
         return (np.ones(self.back // 8),)
 
 
 def settings(workers: int, quick: bool) -> list[Setting]:
-    """All combinations; some of them, of a few workers, for a look."""
+    """All combinations; with ``--quick`` some of them, with few workers."""
     parts, n_bytes = ((1,), BYTES[:1]) if quick else (PARTS, BYTES)
     product = itertools.product(parts, n_bytes, n_bytes, SECONDS)
     return [Setting(workers, workers * each, *rest) for each, *rest in product]
@@ -84,14 +83,14 @@ def measured(client: Any, asked: list[Setting], rounds: int) -> Iterator[dict[st
             found[each] += readings(engines[each.parts], each)
     for each, passes in found.items():
         wall, processor_time = np.median(passes, axis=0).tolist()
-        told = {**asdict(each), "passes": len(passes), "wall": wall, "processor": processor_time}
+        record = {**asdict(each), "passes": len(passes), "wall": wall, "processor": processor_time}
         print(
             f"{each.workers:3} workers {each.parts:3} parts {each.out / 1e3:6.1f} kB out "
             f"{each.back / 1e3:6.1f} kB back {each.seconds:4.1f} s of rows: {wall * 1e3:7.1f} ms, "
             f"{1 / wall:6.1f} passes a second, {len(passes)} of them",
             flush=True,
         )
-        yield told
+        yield record
 
 
 def placed(client: Any, parts: int) -> Any:
@@ -135,25 +134,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a few settings, once")
     parser.add_argument("--file", type=Path, default=FILE, help="where results are kept")
     options = parser.parse_args(arguments)
-    told: dict[str, Any] = json.loads(options.file.read_text()) if options.file.exists() else {}
+    record: dict[str, Any] = json.loads(options.file.read_text()) if options.file.exists() else {}
     machine = {
         "processor": processor(), "cores": CORES, "load": os.getloadavg()[0],
         "versions": versions(),
     }  # fmt: skip
     if options.what in (None, "passes"):
-        told["passes"] = {"machine": machine, "settings": []}
+        record["passes"] = {"machine": machine, "settings": []}
         for found in measure(options.quick):  # kept at once: a run may be ended
-            told["passes"]["settings"].append(found)
-            options.file.write_text(json.dumps(told, indent=1) + "\n")
+            record["passes"]["settings"].append(found)
+            options.file.write_text(json.dumps(record, indent=1) + "\n")
     if options.what in (None, "peer"):
         try:
-            told["peer"] = {"machine": machine, **cluster_peer.contest(options.quick)}
+            record["peer"] = {"machine": machine, **cluster_peer.contest(options.quick)}
         except ImportError as error:
             print(f"no contest with dask-ml: {error}")
-    options.file.write_text(json.dumps(told, indent=1) + "\n")
-    print("\n".join(cluster_page.lines(told)))
+    options.file.write_text(json.dumps(record, indent=1) + "\n")
+    print("\n".join(cluster_page.lines(record)))
     if options.file == FILE:
-        cluster_page.write(told)
+        cluster_page.write(record)
 
 
 if __name__ == "__main__":

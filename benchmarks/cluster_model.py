@@ -27,14 +27,14 @@ from scipy.optimize import nnls
 from separatrix.numeric.tree_sum import Node, TreeSum
 
 COSTS = ("latency", "rows", "parts", "workers", "out", "back", "depth")
-HELD_OUT = 3  # of every so many settings one is kept from the fit
+HELD_OUT = 3  # one of this many settings is held out from the fit
 MOST_WORKERS = 128
-PAYS = 1.15  # times as fast: less is not worth twice the workers
+PAYS = 1.15  # smallest speedup that is worth twice the workers
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Of a pass: a number of workers and parts, bytes out and back, seconds of all rows."""
+    """One pass: number of workers and parts, bytes out and back, seconds of all rows."""
 
     workers: int
     parts: int
@@ -43,7 +43,7 @@ class Setting:
     seconds: float
 
     def counts(self) -> list[float]:
-        """Of each of the costs."""
+        """Factors of each of the costs."""
         cuts = [worker * self.parts // self.workers for worker in range(self.workers + 1)]
         runs = [range(*ends) for ends in pairwise(cuts)]
         most = max(len(run) for run in runs)
@@ -67,7 +67,7 @@ class Model:
 
     @classmethod
     def fitted(cls, settings: Sequence[Setting], seconds: Any) -> Model:
-        """To passes that took so long."""
+        """Fit to passes with these times."""
         counts = np.array([each.counts() for each in settings])
         scale = np.where(counts.any(axis=0), np.abs(counts).max(axis=0), 1.0)
         relative = counts / scale / np.asarray(seconds)[:, None]
@@ -75,22 +75,22 @@ class Model:
         return cls(dict(zip(COSTS, (found / scale).tolist(), strict=True)))
 
     def seconds(self, setting: Setting) -> float:
-        """Of a pass."""
+        """Predicted seconds of a pass."""
         return float(np.dot(setting.counts(), [self.costs[name] for name in COSTS]))
 
     def errors(self, settings: Sequence[Setting], seconds: Any) -> Any:
-        """Relative, of every setting."""
+        """Relative errors of every setting."""
         return np.array([self.seconds(each) for each in settings]) / seconds - 1.0
 
 
-def settings_of(told: Sequence[Mapping[str, Any]]) -> list[Setting]:
-    """Of what was written down."""
-    return [Setting(**{name: each[name] for name in Setting.__annotations__}) for each in told]
+def settings_of(record: Sequence[Mapping[str, Any]]) -> list[Setting]:
+    """The settings in a record."""
+    return [Setting(**{name: each[name] for name in Setting.__annotations__}) for each in record]
 
 
-def held_out(told: Sequence[Mapping[str, Any]], of: str) -> dict[str, Any]:
+def held_out(record: Sequence[Mapping[str, Any]], of: str) -> dict[str, Any]:
     """The model of all settings; its errors if a third, or the most workers, are held out."""
-    settings, seconds = settings_of(told), np.array([each[of] for each in told])
+    settings, seconds = settings_of(record), np.array([each[of] for each in record])
     order = np.random.default_rng(0).permutation(len(settings))
     most = max(each.workers for each in settings)
     masks = {
@@ -108,20 +108,20 @@ def held_out(told: Sequence[Mapping[str, Any]], of: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Apart:
-    """Passes of workers that have machines of their own, but wait for one client and scheduler.
+    """Passes of workers on separate machines that share one client and scheduler.
 
-    What one worker does is as long as a pass of it alone, less what client and scheduler do in it;
-    all do it side by side. What client and scheduler do for all of them is done one after another.
-    The network between them costs what it costs within one machine.
+    The work of one worker takes as long as a pass with only this worker, minus the share of client
+    and scheduler in it; workers run in parallel. The work of client and scheduler for all workers
+    is sequential. The network is assumed to cost as much as within one machine.
     """
 
     whole: Model
-    """Of passes whose processes share one machine."""
+    """Model of passes whose processes share one machine."""
     middle: Model
-    """Of the processor of client and scheduler in them."""
+    """Model of the processor time of client and scheduler in them."""
 
     def seconds(self, setting: Setting) -> float:
-        """Of a pass."""
+        """Predicted seconds of a pass."""
         most = -(-setting.parts // setting.workers)
         share = setting.seconds * most / setting.parts
         alone = Setting(1, most, setting.out, setting.back, share)
@@ -130,12 +130,12 @@ class Apart:
 
 
 def best_workers(model: Model | Apart, work: Setting) -> int:
-    """How many make the shortest pass: more make it longer."""
+    """Number of workers with the shortest pass: more workers make it longer."""
     return min(range(1, MOST_WORKERS + 1), key=lambda workers: model.seconds(on(work, workers)))
 
 
 def paying_workers(model: Model | Apart, work: Setting) -> int:
-    """The last of 1, 2, 4, ... whose pass is so much shorter than that of half as many."""
+    """The last of 1, 2, 4, ... workers whose pass is enough shorter than with half as many."""
     last = 1
     while 2 * last <= MOST_WORKERS:
         if model.seconds(on(work, last)) < PAYS * model.seconds(on(work, 2 * last)):

@@ -1,4 +1,4 @@
-"""What was measured of a cluster, as the tables of docs/cluster.md and as its picture."""
+"""Measurements of a cluster as the tables of docs/cluster.md and as its picture."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ IMAGE = "![Passes per second by workers, measured and predicted](images/cluster.
 SMALL, LARGE = 10_000, 1_000_000  # bytes of weights
 WORKS = [(seconds, size) for seconds in (1.0, 10.0, 100.0) for size in (SMALL, LARGE)]
 BUSY = 1.0  # load average before anything was measured
-Told = Mapping[str, Any]
+Data = Mapping[str, Any]
 
 
-def models(told: Told) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of passes here, and of client and scheduler in them, with errors."""
-    found = told["passes"]["settings"]
+def models(record: Data) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Models of passes here, and of client and scheduler in them, with errors."""
+    found = record["passes"]["settings"]
     return held_out(found, "wall"), held_out(found, "processor")
 
 
-def lines(told: Told) -> Iterator[str]:
+def lines(record: Data) -> Iterator[str]:
     """The tables, in Markdown."""
-    if "passes" in told:
+    if "passes" in record:
         yield f"{IMAGE}\n"
-        machine = told["passes"]["machine"]
+        machine = record["passes"]["machine"]
         version = machine["versions"]["distributed"]
         yield (
             f"Measured: passes per second of {machine['cores']} cores ({machine['processor']}, "
-            f"distributed {version}), a part for each worker.{beside(machine)}\n"
+            f"distributed {version}), a part for each worker.{busy_note(machine)}\n"
         )
-        yield from measured_lines(told["passes"]["settings"])
-        whole, middle = models(told)
+        yield from measured_lines(record["passes"]["settings"])
+        whole, middle = models(record)
         yield "\nFitted to these and to passes of other parts and bytes:\n"
         yield from cost_lines(whole, middle)
         yield "\nPredicted from these costs:\n"
         yield from predicted_lines(whole["model"], Apart(whole["model"], middle["model"]))
-    if "peer" in told:
-        busy = beside(told["peer"]["machine"])
+    if "peer" in record:
+        busy = busy_note(record["peer"]["machine"])
         yield f"\nMeasured against dask-ml, which got the same rows on the same workers.{busy}\n"
-        yield from peer_lines(told["peer"])
+        yield from peer_lines(record["peer"])
 
 
-def beside(machine: Told) -> str:
+def busy_note(machine: Data) -> str:
     """A warning, if the machine had other work to do."""
     if machine["load"] < BUSY:
         return ""
-    return f" Other work ran beside (load {machine['load']:.0f}), so that all times are too long."
+    return f" Other work was running (load {machine['load']:.0f}), so that all times are too long."
 
 
 def columns_of(settings: Sequence[Setting]) -> list[tuple[float, int]]:
@@ -71,9 +71,9 @@ def columns_of(settings: Sequence[Setting]) -> list[tuple[float, int]]:
     return sorted({(each.seconds, each.out) for each in settings if each.out == each.back})
 
 
-def measured_lines(told: Sequence[Told]) -> Iterator[str]:
-    settings = settings_of(told)
-    wall = dict(zip(settings, (each["wall"] for each in told), strict=True))
+def measured_lines(record: Sequence[Data]) -> Iterator[str]:
+    settings = settings_of(record)
+    wall = dict(zip(settings, (each["wall"] for each in record), strict=True))
     columns = columns_of(settings)
     heads = (f"{seconds:g} s of rows, {size / 1e3:g} kB" for seconds, size in columns)
     yield f"| workers | {' | '.join(heads)} |"
@@ -83,7 +83,7 @@ def measured_lines(told: Sequence[Told]) -> Iterator[str]:
         yield f"| {workers} | {' | '.join(f'{1 / each:.3g}' for each in passes)} |"
 
 
-def cost_lines(whole: Told, middle: Told) -> Iterator[str]:
+def cost_lines(whole: Data, middle: Data) -> Iterator[str]:
     units = {
         "latency": (1e3, "ms, once a pass"),
         "rows": (1.0, "x the seconds of a worker's rows"),
@@ -124,36 +124,36 @@ def predicted_lines(whole: Model, apart: Apart) -> Iterator[str]:
         yield f"| {seconds:g} | {size / 1e3:g} kB | {' | '.join(cells)} |"
 
 
-def peer_lines(told: Told) -> Iterator[str]:
-    yield f"{told['title']}; goal {told['goal']:g} x.\n"
+def peer_lines(record: Data) -> Iterator[str]:
+    yield f"{record['title']}; goal {record['goal']:g} x.\n"
     yield "| | seconds | times ours | excess objective | |"
     yield "|---|---|---|---|---|"
-    for each in told["contestants"]:
+    for each in record["contestants"]:
         yield (
             f"| {each['name']} | {each['median_seconds']:.3g} | {each['ratio']['median']:.3g} | "
             f"{each['quality']:.1e} | {each['note']} |"
         )
 
 
-def write(told: Told) -> None:
-    """Tables into the page, and the picture beside it."""
+def write(record: Data) -> None:
+    """Write the tables to the page, and the picture next to it."""
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    tables = "\n".join(lines(told))
+    tables = "\n".join(lines(record))
     PAGE.write_text(f"{before}{BEGIN}\n{tables}\n\n{END}{after}")
-    if "passes" in told:
-        draw(told)
+    if "passes" in record:
+        draw(record)
 
 
-def draw(told: Told) -> None:
+def draw(record: Data) -> None:
     """Passes per second by workers: dots are measured, lines fitted, dashes predicted."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    settings = settings_of(told["passes"]["settings"])
-    wall = [each["wall"] for each in told["passes"]["settings"]]
-    whole, middle = (each["model"] for each in models(told))
+    settings = settings_of(record["passes"]["settings"])
+    wall = [each["wall"] for each in record["passes"]["settings"]]
+    whole, middle = (each["model"] for each in models(record))
     apart, most = Apart(whole, middle), max(each.workers for each in settings)
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": "cluster", "font.family": "sans-serif"}
     with mpl.rc_context(style):

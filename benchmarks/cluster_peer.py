@@ -2,9 +2,10 @@
 
     pip install dask-ml
 
-Its penalty is ``|w|^2 / (2 C)`` beside the sum of the losses, and its column for the intercept is
-penalised too, so that both sides fit without one; it scales columns, and with them the penalty,
-unless told not to. Then both minimise one objective, computed for all by ``problem.Problem``.
+Its penalty is ``|w|^2 / (2 C)`` plus the sum of the losses, and its column for the intercept is
+penalised too, so both sides fit without an intercept; by default it scales columns, and with them
+the penalty, which is switched off. Then both minimise the same objective, computed for all by
+``problem.Problem``.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ ROWS, QUICK_ROWS, COLUMNS, PARTS, WORKERS = 100_000, 20_000, 50, 8, 2
 L2, WITHIN, GOAL = 1e-5, 1e-6, 10.0
 TRIALS = 120.0  # seconds: its solvers need about a minute for a fit
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-# Its solvers that know the penalty: iterations at most, and tolerances. That of lbfgs is the
-# largest slope of the summed loss; those of the others are of relative changes.
+# Its solvers that support the penalty: maximum iterations, and tolerances. The tolerance of lbfgs
+# is the largest slope of the summed loss; the others are relative changes.
 PEERS: dict[str, tuple[int, tuple[float, ...]]] = {
     "lbfgs": (1_000, (1e0, 1e-1, 1e-2)),
     "admm": (100, (1e-2, 1e-4)),
@@ -34,7 +35,7 @@ PEERS: dict[str, tuple[int, tuple[float, ...]]] = {
 
 
 def contest(quick: bool) -> report.Record:
-    """Held and told, on a cluster of its own."""
+    """Hold the contest and return its record, on a separate cluster."""
     import dask_ml.linear_model  # noqa: F401  before anything starts: it may be missing
     from distributed import Client, LocalCluster
 
@@ -46,14 +47,14 @@ def contest(quick: bool) -> report.Record:
         Client(cluster) as client,
     ):
         outcome = hold(work(problem, client), 1 if quick else 3, trials=TRIALS)
-    told = report.record(Workload("dask-ml", work, {}, GOAL), outcome)
-    print("\n".join(report.lines(told)))
-    plain: report.Record = report._plain(told)
+    record = report.record(Workload("dask-ml", work, {}, GOAL), outcome)
+    print("\n".join(report.lines(record)))
+    plain: report.Record = report._plain(record)
     return plain
 
 
 def work(problem: Problem, client: Any) -> Contest:
-    """Rows are on the workers before any clock starts."""
+    """Rows are on the workers before timing starts."""
     import dask.array as da
     from distributed import wait
 
@@ -72,7 +73,7 @@ def work(problem: Problem, client: Any) -> Contest:
 
 
 def optimum(problem: Problem) -> float:
-    """In memory."""
+    """The optimum, computed in memory."""
     model = LinearClassifier(problem.loss, l2=L2, tol=1e-10, fit_intercept=False)
     return problem.value(Plane.of(model.fit(problem.X, problem.y)))
 
@@ -85,7 +86,7 @@ def ours(problem: Problem, X: Any, y: Any) -> Contestant:
 
 
 def theirs(problem: Problem, X: Any, y: Any) -> Iterator[Contestant]:
-    """With each of its solvers."""
+    """dask-ml with each of its solvers."""
     from dask_ml.linear_model import LogisticRegression
 
     for solver, (iterations, settings) in PEERS.items():

@@ -1,8 +1,8 @@
-"""Who is faster at equal quality: settings are chosen first, then all run in turn.
+"""Who is faster at equal quality: settings are chosen first, then all contestants run in turn.
 
-The ratio of a peer to us is taken within each round, when both met the same machine; the figure
-is the median over the rounds, with the lowest and the highest. Everybody begins on a machine
-that lies still.
+The ratio of a peer to separatrix is taken within each round, when both ran on the same machine
+state; the figure is the median over the rounds, with the lowest and the highest. Every contestant
+starts on an idle machine.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 OURS = "separatrix"
-TRIALS = 30.0  # seconds: who has tried for longer tries no further setting, unless told
+TRIALS = 30.0  # seconds: default limit on the trials of further settings
 CAP = 60.0  # seconds: a run that takes longer is not repeated
 READING = 0.05  # seconds: shorter calls are made several times per reading of the clock
 MOST_CALLS = 1000
-GLANCE, LONGEST_REST = 0.01, 4.0  # seconds: between two contestants
-PATIENCE = 1.0  # nor one that takes longer than this and twice as long as the best peer
+GLANCE, LONGEST_REST = 0.01, 4.0  # seconds: pauses between two contestants
+PATIENCE = 1.0  # nor is one that takes longer than this and twice as long as the best peer
 
 
 def itself(made: Any) -> Any:
@@ -32,12 +32,12 @@ def itself(made: Any) -> Any:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A public call to be timed, and the settings it may choose from, roughest first."""
+    """A public call to be timed, and its settings, roughest first."""
 
     name: str
     run: Callable[[Any], Any]  # a setting -> what it made; the clock is around this
     settings: Sequence[Any] = (None,)
-    read: Callable[[Any], Any] = itself  # what the judge looks at; outside the clock
+    read: Callable[[Any], Any] = itself  # what the judge examines; not timed
     left_out: str = ""  # why it does not run here, though it could
     share: float = 1.0  # of the work that a run does: its seconds are those of all of it
 
@@ -48,17 +48,17 @@ class Contestant:
 
 @dataclass
 class Judge:
-    """How good is good enough: a measure of which less is better, and its excess over the best."""
+    """How good is good enough: a measure to minimise, and its excess over the best."""
 
     name: str
     measure: Callable[[Any], float]
-    reference: Callable[[], float] = float  # the best known; 0 unless told
+    reference: Callable[[], float] = float  # the best known; 0 by default
     within: float = 0.0
-    relative: bool = False  # of an objective: excess in units of the best, which whoever may lower
+    relative: bool = False  # excess relative to the best objective, which any contestant may lower
     best: float = field(default=math.nan, init=False)
 
     def prepare(self) -> None:
-        """Find the best known, which may take its time; only a contest that is held needs it."""
+        """Compute the best known, which may take long; only contests that are held need it."""
         self.best = self.reference()
 
     def see(self, made: Any) -> float:
@@ -76,7 +76,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that must hold for the times to be comparable."""
+    """A condition for the times to be comparable."""
 
     text: str
     holds: bool
@@ -84,20 +84,20 @@ class Check:
 
 @dataclass(frozen=True)
 class Contest:
-    """One piece of work, whoever does it."""
+    """One piece of work for all contestants."""
 
     title: str
     contestants: Sequence[Contestant]
     judge: Judge
     facts: Mapping[str, float]  # rows, columns, nonzeros, bytes
     checks: Callable[[Mapping[str, Any]], Iterable[Check]] = lambda made: ()
-    limits: Mapping[str, Contestant] = field(default_factory=dict)  # the machine, for whom of us
+    limits: Mapping[str, Contestant] = field(default_factory=dict)  # by separatrix contestant
     reads: float = 1.0  # how often the work must read the data at the least
 
 
 @dataclass
 class Entry:
-    """How one contestant fared."""
+    """The results of one contestant."""
 
     contestant: Contestant
     setting: Any = None
@@ -125,7 +125,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A median of ratios, and how far they went."""
+    """A median of ratios, and their range."""
 
     median: float
     low: float
@@ -139,7 +139,7 @@ class Ratio:
 
 @dataclass
 class Outcome:
-    """All that is known about a contest after it was held."""
+    """All results of a contest."""
 
     contest: Contest
     entries: list[Entry]
@@ -152,19 +152,19 @@ class Outcome:
 
     @property
     def best_peer(self) -> Entry | None:
-        """The fastest of those that are good enough."""
+        """The fastest of the peers that are good enough."""
         peers = [entry for entry in self.entries if entry.enough and not entry.contestant.ours]
         return min(peers, key=lambda entry: entry.median, default=None)
 
     def ratio(self, entry: Entry) -> Ratio:
-        """How many times as long as we it took; of a run done once, against our median."""
+        """Its time over ours; for a run done once, over our median."""
         if not entry.seconds or not self.ours.seconds:
             return Ratio.of([entry.median], [self.ours.median])
         return Ratio.of(entry.seconds, self.ours.seconds)
 
 
 def rest() -> None:
-    """Wait until the threads of whoever ran before lie still: those of BLAS spin for a while."""
+    """Wait until the threads of the previous contestant are idle: those of BLAS spin on."""
     until = time.perf_counter() + LONGEST_REST
     while time.perf_counter() < until:
         used = time.process_time()
@@ -174,7 +174,7 @@ def rest() -> None:
 
 
 def clock(contestant: Contestant, setting: Any, calls: int = 1) -> tuple[float, Any]:
-    """Seconds per call, as if it did all of the work, and what the last call made."""
+    """Seconds per call, scaled to all of the work, and the result of the last call."""
     rest()
     began = time.perf_counter()
     for _ in range(calls):
@@ -183,14 +183,14 @@ def clock(contestant: Contestant, setting: Any, calls: int = 1) -> tuple[float, 
 
 
 def calls_for(seconds: float, reading: float) -> int:
-    """How many calls make a reading of the clock."""
+    """Number of calls per reading of the clock."""
     return min(MOST_CALLS, max(1, math.ceil(reading / seconds)))
 
 
 def hold(
     contest: Contest, repeats: int = 5, reading: float = READING, trials: float = TRIALS
 ) -> Outcome:
-    """Choose settings, time everybody in turn, compare."""
+    """Choose settings, time all contestants in turn, compare."""
     entries = [Entry(contestant) for contestant in contest.contestants]
     choose(entries, contest.judge, trials)
     leave_out_the_slow(entries, trials)
@@ -212,9 +212,9 @@ def hold(
 
 
 def choose(entries: Sequence[Entry], judge: Judge, trials: float = TRIALS) -> None:
-    """Give each the first of its settings that is good enough, else the best that it has.
+    """Choose for each contestant the first setting that is good enough, else its best.
 
-    A better optimum may turn up on the way; then those who fell behind try on.
+    A better optimum may be found meanwhile; then those that are no longer good enough try further.
     """
     judge.prepare()
     left = {
@@ -245,7 +245,7 @@ def choose(entries: Sequence[Entry], judge: Judge, trials: float = TRIALS) -> No
 
 
 def leave_out_the_slow(entries: Sequence[Entry], trials: float = TRIALS) -> None:
-    """Say of whom it would be a waste of time to repeat the run, and why."""
+    """Note whose run is not worth repeating, and why."""
     good = [entry.trial for entry in entries if entry.enough and not entry.contestant.ours]
     for entry in entries:
         if entry.contestant.left_out:

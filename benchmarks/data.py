@@ -1,7 +1,6 @@
 """Generated data: the same seed and size give the same rows, in any process.
 
-Dense rows are made in float32, so that a contestant may read them in float32 or in float64 and
-still see the same numbers.
+Dense rows are generated in float32, so that float32 and float64 contestants see the same numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def correlated(n: int, d: int, condition: float = 1e4) -> Table:
 
 
 def few_relevant(n: int, d: int, relevant: int, k: int = 2) -> Table:
-    """Columns that go on from their neighbours (correlation 1/2), of which a few count.
+    """Columns correlated with their neighbours (correlation 1/2), of which a few are relevant.
 
     Labels are drawn from a logistic or softmax model of as many columns as are relevant.
     """
@@ -72,7 +71,7 @@ def separable(n: int, d: int, gap: float) -> Table:
 
 
 def text(n: int, d: int, nonzeros: int) -> Table:
-    """CSR rows of unit norm: a word of rank r is met in proportion to 1/r, and weighs tf-idf."""
+    """CSR rows of unit norm, tf-idf: a word of rank r has frequency proportional to 1/r."""
     rng = np.random.default_rng(0)
     draws = int(1.25 * nonzeros)  # common words are drawn more than once
     X = tf_idf(_counts(_words(n * draws, d, rng), np.full(n, draws), d))
@@ -83,10 +82,10 @@ def text(n: int, d: int, nonzeros: int) -> Table:
 def documents(n: int, d: int, nonzeros: int, k: int = 2, seed: int = 0) -> Table:
     """Counts of words, as CSR rows, with the skew of text in words, lengths and classes.
 
-    A word of rank r is met in proportion to 1/r, whatever the class, or, at one place in four, by
-    ranks that are the class's own. Lengths are log-normal, with about so many different words a
-    row in the mean. Class c has a share in proportion to 1/(c + 1), and one label in twenty is
-    drawn anew. Two classes are -1 and +1, more are numbers from 0.
+    A word of rank r has frequency proportional to 1/r, whatever the class, or, at one place in
+    four, by ranks specific to the class. Lengths are log-normal, with about ``nonzeros`` distinct
+    words per row on average. Class c has a share proportional to 1/(c + 1), and one label in twenty
+    is drawn at random. Two classes are -1 and +1, more are numbers from 0.
     """
     rng = np.random.default_rng(seed)
     shares = 1.0 / np.arange(1, k + 1)
@@ -104,7 +103,7 @@ def documents(n: int, d: int, nonzeros: int, k: int = 2, seed: int = 0) -> Table
 
 
 def tf_idf(counts: Any) -> Any:
-    """Rows of unit norm: the logarithm of a count, more for a word that few rows have."""
+    """Rows of unit norm: logarithms of counts, with higher weights for words in few rows."""
     n, d = counts.shape
     rarity = 1.0 + np.log(n / (1.0 + np.bincount(counts.indices, minlength=d)))
     X = counts.copy()
@@ -115,13 +114,13 @@ def tf_idf(counts: Any) -> Any:
 
 
 def tf_idf_documents(n: int, d: int, nonzeros: int, k: int = 2, seed: int = 0) -> Table:
-    """The documents, as most people would give them to a classifier."""
+    """The documents, in the usual preprocessing for classifiers."""
     counts, y = documents(n, d, nonzeros, k, seed)
     return tf_idf(counts), y
 
 
 def _words(count: int, d: int, rng: np.random.Generator) -> Any:
-    """Ranks from 0, the one after r met in proportion to 1/r."""
+    """Ranks from 0; rank r has frequency proportional to 1/(r + 1)."""
     return np.minimum(d ** rng.random(count) - 1.0, d - 1.0).astype(np.int32)
 
 
@@ -134,7 +133,7 @@ def _counts(words: Any, lengths: Any, d: int) -> Any:
 
 
 def _draws_for(nonzeros: int, d: int) -> float:
-    """How many words of a text are that many different ones, in the mean."""
+    """Mean number of words in a text with this many distinct words."""
     chances = np.diff(np.log(np.arange(1, d + 2))) / np.log(d + 1)
     draws = float(nonzeros)
     for _ in range(20):
@@ -154,7 +153,7 @@ def one_hot(n: int, features: int, levels: int) -> Table:
 
 
 def images(n: int, pixels: int, k: int) -> Table:
-    """Like written digits: values from 0 to 1, most of them 0, styles shared by the classes."""
+    """Similar to digits: values from 0 to 1, most of them 0, styles shared by the classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(k, size=n)
     y[:k] = np.arange(k)
@@ -165,7 +164,7 @@ def images(n: int, pixels: int, k: int) -> Table:
     X += np.float32(0.5) * rng.standard_normal((n, pixels), dtype=np.float32)
     X -= np.float32(0.9)  # about four of five pixels become 0
     np.clip(X, 0.0, 1.0, out=X)
-    X[:, : pixels // 10] = 0.0  # margins that nobody writes on
+    X[:, : pixels // 10] = 0.0  # empty margins
     return X, y
 
 

@@ -1,13 +1,13 @@
-"""How good is ``solver="auto"`` on small and medium sparse tables, drawn at random.
+"""How fast is ``solver="auto"`` on small and medium sparse tables, drawn at random.
 
     python -m benchmarks.draws results.jsonl                       60 draws, to set rules by
     python -m benchmarks.draws results.jsonl --seed 1 --count 30   30 that no rule has seen
 
-Rows, features, nonzeros a row, classes and penalty are log-uniform. Every solver that can fits
-each table to a proven relative 1e-6, in a process of its own that is ended once it is ``SLOW``
-times behind. A line of JSON per table goes to the file as soon as it is known, and tables that
-are there already are not run again: an interrupted run goes on, and ``--shard 0/2`` and
-``--shard 1/2`` may share the work.
+Rows, features, nonzeros per row, classes and penalty are log-uniform. Every applicable solver fits
+each table to a proven relative 1e-6, in a separate process that is ended once it is ``SLOW`` times
+slower. A line of JSON per table is written to the file as soon as it is known, and tables that are
+already there are not run again: an interrupted run continues, and ``--shard 0/2`` and ``--shard
+1/2`` may share the work.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ RANGES = {
     "l2": (1e-6, 1e-1),
 }  # fmt: skip
 MOST_VALUES = 2e7  # nonzeros of the table times classes
-MOST_UNKNOWNS = 4_000  # rows or features, of which systems of equations are made
-MOST_SECONDS = 120.0  # who takes longer, "auto" or not, counts as never
+MOST_UNKNOWNS = 4_000  # limit of rows or features for systems of equations
+MOST_SECONDS = 120.0  # a longer fit, "auto" or not, counts as never finished
 FORKED = multiprocessing.get_context("fork")  # sees the table without a copy
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A table of documents, and what is to be minimised on it."""
+    """A table of documents, and the objective on it."""
 
     n: int
     d: int
@@ -79,7 +79,7 @@ class Draw:
 
 
 def draws(seed: int) -> Iterator[Draw]:
-    """The same for the same seed; those with too many values are drawn again."""
+    """Draws for a seed; those with too many values are drawn again."""
     rng = np.random.default_rng(seed)
     while True:
         of = {name: math.exp(rng.uniform(*np.log(ends))) for name, ends in RANGES.items()}
@@ -91,7 +91,7 @@ def draws(seed: int) -> Iterator[Draw]:
 
 
 def solvers(draw: Draw) -> Iterator[Solver]:
-    """Those that are worth a try; one that cannot says so itself."""
+    """The applicable solvers, except those that cannot be tried."""
     columns = 1 if draw.k == 2 else draw.k
     yield LBFGS()
     yield DualAscent()
@@ -104,7 +104,7 @@ def solvers(draw: Draw) -> Iterator[Solver]:
 
 
 def seconds(draw: Draw, table: data.Table, solver: Solver | str, most: float) -> tuple[float, str]:
-    """The best of some fits, and who ran; infinite, and why, if none ended in time."""
+    """The shortest of some fits, and the solver; infinity and the reason if none ended in time."""
     here, there = FORKED.Pipe(duplex=False)
     child = FORKED.Process(target=_fit, args=(there, draw, table, solver))
     child.start()
@@ -124,7 +124,7 @@ def seconds(draw: Draw, table: data.Table, solver: Solver | str, most: float) ->
 
 
 def _fit(there: Connection, draw: Draw, table: data.Table, solver: Solver | str) -> None:
-    """In the child: seconds and solver of one fit after another, until a second has gone."""
+    """In the child: seconds and solver of one fit after another, until a second has passed."""
     warnings.simplefilter("ignore")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     resource.setrlimit(resource.RLIMIT_AS, (memory // 2, memory // 2))
@@ -146,7 +146,7 @@ def _fit(there: Connection, draw: Draw, table: data.Table, solver: Solver | str)
 
 
 def compare(draw: Draw, most: float = MOST_SECONDS) -> Record:
-    """Everybody's seconds; where "auto" is behind, it and the best are timed once more."""
+    """Seconds of all solvers; where "auto" is slower, it and the best are timed once more."""
     table = draw.table()
     auto, picked = seconds(draw, table, "auto", most)
     found: dict[str, float] = {}
@@ -169,33 +169,33 @@ def compare(draw: Draw, most: float = MOST_SECONDS) -> Record:
     }  # fmt: skip
 
 
-def line(told: Record) -> str:
-    start = f"{told['number']:3}  {Draw(**told['draw'])}: "
-    if told["ratio"] is None:
-        return start + "nobody in time"
-    each = "  ".join(f"{name} {value:.3f}" for name, value in told["seconds"].items())
-    slow = "  <- slow" if told["ratio"] > WITHIN else ""
-    return f"{start}auto {told['auto']:.3f} is {told['ratio']:.2f} of the best  [{each}]{slow}"
+def line(record: Record) -> str:
+    start = f"{record['number']:3}  {Draw(**record['draw'])}: "
+    if record["ratio"] is None:
+        return start + "none in time"
+    each = "  ".join(f"{name} {value:.3f}" for name, value in record["seconds"].items())
+    slow = "  <- slow" if record["ratio"] > WITHIN else ""
+    return f"{start}auto {record['auto']:.3f} is {record['ratio']:.2f} of the best  [{each}]{slow}"
 
 
-def summary(told: Sequence[Record]) -> str:
-    ratios = [each["ratio"] for each in told if each["ratio"] is not None]
+def summary(records: Sequence[Record]) -> str:
+    ratios = [each["ratio"] for each in records if each["ratio"] is not None]
     if not ratios:
-        return "no table was fitted in time by anybody"
+        return "no table was fitted in time"
     within = sum(ratio <= WITHIN for ratio in ratios)
-    nobody = len(told) - len(ratios)
+    never = len(records) - len(ratios)
     return (
         f"auto within {WITHIN:g} of the best on {within} of {len(ratios)} tables, worst "
-        f"{max(ratios):.2f}" + (f"; {nobody} that nobody fitted in time" if nobody else "")
+        f"{max(ratios):.2f}" + (f"; {never} that no solver fitted in time" if never else "")
     )
 
 
 def known(path: Path, seed: int) -> dict[int, Record]:
-    """What the file tells of this seed, by number; infinities are JSON's ``Infinity``."""
+    """Records of this seed in the file, by number; infinities are JSON's ``Infinity``."""
     if not path.exists():
         return {}
-    told = [json.loads(text) for text in path.read_text().splitlines()]
-    return {each["number"]: each for each in told if each["seed"] == seed}
+    records = [json.loads(text) for text in path.read_text().splitlines()]
+    return {each["number"]: each for each in records if each["seed"] == seed}
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -215,12 +215,12 @@ def main(arguments: list[str] | None = None) -> int:
     there = known(options.results, options.seed)
     for number, draw in zip(range(options.count), draws(options.seed), strict=False):
         if number not in there and number % step == first:
-            told = {"seed": options.seed, "number": number, "draw": asdict(draw)}
-            told |= compare(draw, options.most)
+            record = {"seed": options.seed, "number": number, "draw": asdict(draw)}
+            record |= compare(draw, options.most)
             with options.results.open("a") as file:
-                file.write(json.dumps(told) + "\n")
-            there[number] = told
-            print(line(told), flush=True)
+                file.write(json.dumps(record) + "\n")
+            there[number] = record
+            print(line(record), flush=True)
     print(summary([each for number, each in there.items() if number < options.count]))
     return 0
 

@@ -4,10 +4,10 @@
     SEPARATRIX_DATA=folder python -m benchmarks.files_report text       one part, anew
     ... --rows 200000                                                   a sample, for a quick look
 
-``workloads.real`` says what the folder needs; the sets are flights3m and kddcup99. Files, and the
-figures of finished parts, are kept in a folder (``--folder``), so that a run that was ended goes on
-with the next part. Every fit has a process of its own; its peak of memory is that beyond what was
-imported. CSV without a cache is read, but not fitted, which takes minutes.
+``workloads.real`` describes the folder; the sets are flights3m and kddcup99. Files, and the figures
+of finished parts, are kept in a folder (``--folder``), so an interrupted run continues with the
+next part. Every fit has a separate process; its peak of memory is measured relative to the imports.
+CSV without a cache is read, but not fitted, which takes minutes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def svmlight_lines(X: Any, y: Any) -> Iterator[str]:
 
 
 def flights(X: Any) -> dict[str, Any]:
-    """Columns that one-hot rows were made of: hour, weekday, two airports, distance."""
+    """The columns that one-hot rows were made from: hour, weekday, two airports, distance."""
     at, airports = X.indices.reshape(-1, 5), (X.shape[1] - 32) // 2
     starts = (0, 24, 31, 31 + airports)
     codes = {name: at[:, j] - starts[j] for j, name in enumerate(CODES["flights3m"])}
@@ -96,7 +96,7 @@ def flights(X: Any) -> dict[str, Any]:
 
 
 def coded(X: Any, features: list[str]) -> dict[str, Any]:
-    """Columns of numbers as they are, and one of codes for features such as "Atr-1=3"."""
+    """Numeric columns as they are, and a column of codes for features such as "Atr-1=3"."""
     columns: dict[str, Any] = {}
     by_column = X.tocsc()
     for j, feature in enumerate(features):
@@ -117,7 +117,7 @@ def opened(folder: Path, name: str, kind: str, cache: str | None) -> Any:
     )  # fmt: skip
 
 
-# ---- what a process of its own measures ----------------------------------------------------
+# ---- measured in a separate process ----------------------------------------------------
 
 
 def seconds_of(call: Callable[[], Any], rounds: int = 1) -> float:
@@ -156,7 +156,7 @@ def fit(folder: Path, name: str, kind: str, cache: str | None) -> Figures:
 
 
 def cache_speed(folder: Path, name: str, kind: str, cache: str) -> Figures:
-    """A pass over decoded blocks, in turns with a bare read of the same bytes."""
+    """A pass over decoded blocks, alternating with a bare read of the same bytes."""
     source = opened(folder, name, kind, cache)
     (path,) = (folder / cache).glob("*.blocks")
     room = bytearray(CHUNK)
@@ -211,7 +211,7 @@ def text(folder: Path, name: str, kind: str) -> Figures:
 
 
 def checkpoint(folder: Path, name: str, every: float | None) -> Figures:
-    """What writing takes of a run in memory that keeps a number beside every row."""
+    """The cost of writing checkpoints in an in-memory run with a number for every row."""
     import scipy.sparse as sp
 
     from separatrix.training.checkpoint_file import CheckpointFile
@@ -252,7 +252,7 @@ MEASURES: dict[str, Callable[..., Figures | None]] = {
 
 
 def of_set(folder: Path, name: str) -> Iterator[Figures]:
-    """All ways to fit a set; objectives beside that in memory."""
+    """All ways to fit a set, with objectives compared with the in-memory fit."""
     in_memory, caches = None, [cache and f"{name}-{cache}" for _, cache in WAYS]
     for old in filter(None, set(caches)):
         rmtree(folder / old, ignore_errors=True)
@@ -284,7 +284,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Figures]]] = {
 
 
 def in_child(folder: Path, measure: str, *arguments: Any) -> Figures:
-    """What a process of its own measures."""
+    """The measurements of a separate process."""
     command = [sys.executable, "-m", __spec__.name, "--child", json.dumps([measure, *arguments])]
     done = subprocess.run(
         [*command, "--folder", str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
@@ -308,7 +308,7 @@ def line(figures: Figures) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.files_report")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; those not measured yet")
-    parser.add_argument("--rows", type=int, help="the first so many of each set")
+    parser.add_argument("--rows", type=int, help="number of rows of each set")
     parser.add_argument("--folder", type=Path, help="where files and figures are kept")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Install what the extra ``bench`` lists, one by one: one that fails does not stop the others."""
+"""Install the packages of the extra ``bench`` one by one: a failure does not stop the others."""
 
 from __future__ import annotations
 

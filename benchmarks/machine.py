@@ -1,4 +1,4 @@
-"""What the machine can do at most, measured in the same run: reading and arithmetic."""
+"""The limits of the machine, measured in the same run: reading and arithmetic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _blas() -> ThreadpoolController:
 def flat_parts(X: Any) -> list[Any]:
     """The numbers as a vector and, for sparse rows, as many bytes as their indices have.
 
-    Not the indices themselves: small integers taken for floats are slow to multiply.
+    Not the indices themselves: small integers read as floats are slow to multiply.
     """
     if sp.issparse(X):
         return [X.data, np.ones(X.indices.nbytes // 4, np.float32)]
@@ -44,7 +44,7 @@ def flat_parts(X: Any) -> list[Any]:
 
 
 def read(parts: list[Any], cores: int) -> None:
-    """Read every byte once: the product of a vector with itself waits for nothing but memory."""
+    """Read every byte once: the product of a vector with itself is limited only by memory."""
     with _blas().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
         for part in parts:
             shares = np.array_split(part, cores)
@@ -55,13 +55,13 @@ def read(parts: list[Any], cores: int) -> None:
 
 
 def reader(X: Any, cores: int) -> Contestant:
-    """The limit that no method which reads all of X can pass."""
+    """The limit of any method that reads all of X."""
     parts = flat_parts(X)
     return Contestant(f"{cores} core{'s' * (cores > 1)}", lambda _: read(parts, cores))
 
 
 def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
-    """The shortest of a few: a limit is what is possible."""
+    """The shortest of a few: a limit is the best possible time."""
     times = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -71,11 +71,11 @@ def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def limits(size: str) -> dict[str, Any]:
-    """GB/s of reading and GFLOP/s of products of matrices, by one core and by all."""
+    """GB/s of reading and GFLOP/s of matrix products, with one core and with all."""
     n_bytes, side = SIZES[size]
     memory = [np.ones(n_bytes // 8)]
     found: dict[str, Any] = {"processor": processor(), "cores": CORES}
-    # A default binds what the loop changes; of such a lambda mypy cannot tell the type.
+    # A default argument binds the loop variable; mypy cannot infer the type of such a lambda.
     for cores in sorted({1, CORES}):
         rate = n_bytes / best_time(lambda cores=cores: read(memory, cores))  # type: ignore[misc]
         found[f"read_gb_per_second_{cores}"] = rate / 1e9
@@ -89,21 +89,21 @@ def limits(size: str) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Its name, where the system tells: in a file or, of an ARM and of a Mac, by a command."""
-    told = [Path("/proc/cpuinfo").read_text()] if Path("/proc/cpuinfo").exists() else []
+    """The name of the processor, from a file or, for ARM and macOS, from a command."""
+    texts = [Path("/proc/cpuinfo").read_text()] if Path("/proc/cpuinfo").exists() else []
     for command in (("lscpu",), ("sysctl", "machdep.cpu.brand_string")):
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=True, env=PLAIN)
         except (OSError, subprocess.CalledProcessError):
             continue
-        told.append(done.stdout)
-    names = [name for text in told if (name := model_name(text))]
+        texts.append(done.stdout)
+    names = [name for text in texts if (name := model_name(text))]
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def model_name(told: str) -> str:
-    """Out of what the system prints, line by line; "" if it does not say, or "-"."""
-    for line in told.splitlines():
+def model_name(text: str) -> str:
+    """Find the name in the system's output; "" if it is missing, or "-"."""
+    for line in text.splitlines():
         key, _, name = line.partition(":")
         if key.strip().lower() in ("model name", "machdep.cpu.brand_string") and name.strip(" -"):
             return name.strip()

@@ -1,6 +1,6 @@
-"""The most memory that a run held beyond its data, measured in a process of its own.
+"""Peak memory of a run beyond its data, measured in a separate process.
 
-The child makes the same data again, gives freed memory back, resets the kernel's peak (Linux
+The child generates the same data again, returns freed memory, resets the kernel's peak (Linux
 only), runs the contestant once and prints the growth of the peak in bytes.
 """
 
@@ -18,7 +18,7 @@ STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def extra_bytes(workload: str, size: str, contestant: str, setting: int) -> int | None:
-    """Of one contestant with one of its settings; None, and a line, if it cannot be measured."""
+    """Extra bytes of a contestant with a setting; None, with a message, if not measurable."""
     if not REFS.exists():
         print("memory is not measured: only Linux resets its peak")
         return None

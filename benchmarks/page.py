@@ -1,9 +1,9 @@
-"""What runs of the suite have kept, as docs/benchmarks.md tells it.
+"""Results of the benchmark suite for docs/benchmarks.md.
 
     python -m benchmarks.page               the tables anew, from docs/benchmarks.json
     python -m benchmarks.page RUN.json ...  the same, after these runs have been put into that file
 
-A work that was measured before is replaced, so that some works can be measured again by themselves.
+A work that was measured before is replaced, so single works can be measured again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORK = (
     "growth",
     "wall_seconds",
 )
-OURSELVES = "our own fit"  # a fit of ours: what it is measured against is no peer
+OURSELVES = "our own fit"  # comparisons with it are not contests with a peer
 CONTESTANT = ("name", "median_seconds", "ratio", "quality", "good_enough", "note")
 
 
@@ -42,12 +42,10 @@ CONTESTANT = ("name", "median_seconds", "ratio", "quality", "good_enough", "note
 
 
 def kept(path: Path) -> Record:
-    """A run of the whole size, as much of it as the page tells."""
+    """A full-size run, with the data that the page shows."""
     run = json.loads(path.read_text())
     if run["size"] != "full":
-        raise SystemExit(
-            f"{path} is a run of size {run['size']}: the page tells those of full size"
-        )
+        raise SystemExit(f"{path} is a run of size {run['size']}: the page needs full size")
     day = re.search(r"(\d{4})(\d\d)(\d\d)-\d{6}", path.name)
     run["measured"] = "-".join(day.groups()) if day else "on a day that was not kept"
     works = [{key: each[key] for key in WORK if key in each} for each in run["workloads"]]
@@ -58,7 +56,7 @@ def kept(path: Path) -> Record:
 
 
 def merged(runs: Sequence[Record]) -> list[Record]:
-    """Each work as the last of the runs has it; runs of which nothing is left are gone."""
+    """Each work from the last run that has it; empty runs are removed."""
     seen: set[str] = set()
     found = []
     for run in reversed(runs):
@@ -70,7 +68,7 @@ def merged(runs: Sequence[Record]) -> list[Record]:
 
 
 def joined(runs: Sequence[Record]) -> list[Record]:
-    """Runs of one day that were made alike as one, its works in the order of the suite."""
+    """Runs of the same day and conditions as one, its works in the order of the suite."""
     from .workloads import WORKLOADS
 
     order = {name: number for number, name in enumerate(WORKLOADS)}
@@ -88,7 +86,7 @@ def joined(runs: Sequence[Record]) -> list[Record]:
 
 
 def lines(runs: Sequence[Record]) -> Iterator[str]:
-    """The tables, in Markdown: what is slower here stands in the same table as what is faster."""
+    """The tables in Markdown; slower and faster works are in the same table."""
     for number, run in enumerate(runs, 1):
         yield from _run_lines(run, number if len(runs) > 1 else None)
     yield from _missing(runs)
@@ -100,8 +98,8 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
     reads, computes = (
         machine[f"{what}_{cores}"] for what in ("read_gb_per_second", "gflop_per_second_float64")
     )
-    told = [work for work in run["workloads"] if "growth" not in work]
-    contests = [work for work in told if not (work["best_peer"] or "").startswith(OURSELVES)]
+    listed = [work for work in run["workloads"] if "growth" not in work]
+    contests = [work for work in listed if not (work["best_peer"] or "").startswith(OURSELVES)]
     decided = [work for work in contests if work["ratio"] is not None]
     won = sum(work["ratio"]["low"] > 1.0 for work in decided)
     lost = sum(work["ratio"]["high"] < 1.0 for work in decided)
@@ -123,7 +121,7 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
     )
     yield "| work | best peer | its time / ours | spread | ours | checks |"
     yield "|---|---|---|---|---|---|"
-    yield from (_row(work) for work in told)
+    yield from (_row(work) for work in listed)
     yield ""
     yield from _growth([work for work in run["workloads"] if "growth" in work])
     if run["skipped"]:
@@ -132,25 +130,25 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
 
 
 def _minutes(works: Sequence[Record]) -> str:
-    """How long these works took, data, trials and judging included, if all of them say so."""
+    """Total time of these works, including data, trials and judging, if all record it."""
     seconds = [work.get("wall_seconds") for work in works]
     known = [each for each in seconds if each is not None]
     return f", {sum(known) / 60.0:.0f} minutes in all" if len(known) == len(seconds) else ""
 
 
 def _row(work: Record) -> str:
-    """One contest: a ratio above 1 is a win of ours, below 1 a loss."""
+    """One contest: above 1, separatrix is faster; below 1, slower."""
     ours = next(each for each in work["contestants"] if each["name"].startswith("separatrix"))
     wrong = [check["text"] for check in work["agreement"] if not check["holds"]]
-    told = "; ".join(wrong) if wrong else "agree"
+    agreement = "; ".join(wrong) if wrong else "agree"
     seconds = "" if ours["median_seconds"] is None else _seconds(ours["median_seconds"])
     name = f"`{work['name']}`: {work['title']}"
     if work["ratio"] is None:
-        return f"| {name} | {work['best_peer'] or 'none'} | no ratio | | {seconds} | {told} |"
+        return f"| {name} | {work['best_peer'] or 'none'} | no ratio | | {seconds} | {agreement} |"
     ratio = work["ratio"]
     figure = f"{ratio['median']:.2f}" if ratio["median"] >= 1.0 else f"**{ratio['median']:.2f}**"
     spread = f"{ratio['low']:.2f} to {ratio['high']:.2f}"
-    return f"| {name} | {work['best_peer']} | {figure} | {spread} | {seconds} | {told} |"
+    return f"| {name} | {work['best_peer']} | {figure} | {spread} | {seconds} | {agreement} |"
 
 
 def _seconds(value: float) -> str:
@@ -179,8 +177,8 @@ def _growth(works: Sequence[Record]) -> Iterator[str]:
 def _missing(runs: Sequence[Record]) -> Iterator[str]:
     from .workloads import WORKLOADS
 
-    told = {work["name"] for run in runs for work in run["workloads"]}
-    missing = [name for name in WORKLOADS if name not in told]
+    known = {work["name"] for run in runs for work in run["workloads"]}
+    missing = [name for name in WORKLOADS if name not in known]
     if missing:
         yield "Works of the suite that these runs did not have: " + ", ".join(
             f"`{name}`" for name in missing

@@ -1,4 +1,4 @@
-"""A penalised fit to be solved: the one objective by which all contestants are measured."""
+"""A penalised fit: the objective by which all contestants are measured."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ REST = ", one against the rest"
 
 
 class Plane(NamedTuple):
-    """What a linear classifier comes to: weights (k, d), biases (k,); k = 1 for two classes."""
+    """A linear classifier: weights (k, d), biases (k,); k = 1 for two classes."""
 
     coef: Any
     intercept: Any
-    passes: int | None = None  # or iterations, if the peer tells
+    passes: int | None = None  # or iterations, if the peer reports them
 
     @classmethod
     def of(cls, model: Any) -> Plane:
-        """Of an estimator that follows scikit-learn."""
+        """Create from an estimator that follows scikit-learn."""
         coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
         intercept = np.asarray(model.intercept_, dtype=np.float64).ravel()
         passes = getattr(model, "n_iter_", None)
-        told = None if passes is None else int(np.max(passes))
-        return cls(coef, np.broadcast_to(intercept, len(coef)), told)
+        most = None if passes is None else int(np.max(passes))
+        return cls(coef, np.broadcast_to(intercept, len(coef)), most)
 
     @classmethod
     def of_each(cls, several: Any) -> Plane:
-        """Of scikit-learn's one-against-the-rest over such estimators."""
+        """Create from scikit-learn's one-against-the-rest over such estimators."""
         parts = [cls.of(model) for model in several.estimators_]
         coef = np.concatenate([part.coef for part in parts])
         return cls(coef, np.concatenate([part.intercept for part in parts]))
@@ -60,8 +60,8 @@ class Plane(NamedTuple):
 class Problem:
     """Minimise the mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2.
 
-    For more classes that of all scores of a row: the softmax for "logistic", Crammer and Singer's
-    for "hinge"; else, and with ``rest``, the sum over the classes, each against the rest.
+    For more classes the loss of all scores of a row: softmax for "logistic", Crammer and Singer's
+    for "hinge"; otherwise, and with ``rest``, the sum over the classes, each against the rest.
     """
 
     X: Any
@@ -90,7 +90,7 @@ class Problem:
 
     @property
     def form(self) -> str:
-        """The loss in the words of the field."""
+        """The usual name of the loss."""
         if self.binary:
             return self.loss.replace("_", " ")
         joint = {"logistic": "softmax", "hinge": "Crammer and Singer"}
@@ -100,7 +100,7 @@ class Problem:
 
     @property
     def C(self) -> float:  # noqa: N802  the peers' name for it
-        """The same strength as a factor of the summed loss beside |w|^2 / 2, or |w|_1."""
+        """The same strength as a factor of the summed loss with |w|^2 / 2, or |w|_1."""
         return 1.0 / ((self.l1 or 2.0 * self.l2) * self.n)
 
     @cached_property
@@ -110,12 +110,12 @@ class Problem:
 
     @cached_property
     def fortran(self) -> Any:
-        """The rows in float64, column after column."""
+        """The rows in float64, stored by columns."""
         return self.X.tocsc() if self.sparse else np.asfortranarray(self.X, dtype=np.float64)
 
     @cached_property
     def signs(self) -> Any:
-        """-1 or +1 of two classes."""
+        """-1 or +1 for two classes."""
         return np.where(self.y == self.classes[1], 1.0, -1.0)
 
     def value(self, plane: Plane) -> float:

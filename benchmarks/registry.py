@@ -1,4 +1,4 @@
-"""Workloads by name, each at three sizes: tiny for tests, small for a look, full for figures."""
+"""Workloads by name, each at three sizes: tiny for tests, small for a preview, full for results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Series:
-    """The same contest at growing sizes along one axis, to see how time grows with it."""
+    """The same contest at increasing sizes along one axis, to measure the growth of times."""
 
     name: str
     axis: str
@@ -65,7 +65,7 @@ def workload(
 def series(
     name: str, axis: str, *, tiny: tuple[Any, ...], small: tuple[Any, ...], full: tuple[Any, ...]
 ) -> Callable[[Callable[..., Contest]], Callable[..., Contest]]:
-    """Register a function of the value on the axis; a size is those values, and what stays."""
+    """Register a function of the value on the axis; a size is these values and what is fixed."""
 
     def register(make: Callable[..., Contest]) -> Callable[..., Contest]:
         sizes = {"tiny": tiny, "small": small, "full": full}
@@ -76,7 +76,7 @@ def series(
 
 
 def select(asked: list[str]) -> list[str]:
-    """The names meant by names and patterns; all if none is given."""
+    """The names selected by names and patterns; all if none is given."""
     chosen = [name for name in WORKLOADS if any(fnmatch(name, each) for each in asked or ["*"])]
     for each in asked:
         if not any(fnmatch(name, each) for name in WORKLOADS):

@@ -1,6 +1,6 @@
-"""What a run tells: lines to read, JSON to keep, a plot to look at.
+"""Output of a run: a table, JSON, and a plot.
 
-``python -m benchmarks.report FILE.json ...`` makes one Markdown table of what runs have kept.
+``python -m benchmarks.report FILE.json ...`` combines stored runs to one Markdown table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 
 def record(workload: Workload, outcome: Outcome) -> Record:
-    """A contest as plain numbers and words."""
+    """A contest as plain numbers and strings."""
     best, ours = outcome.best_peer, outcome.ours
     ranked = best is not None and ours.enough
     return {
@@ -78,7 +78,7 @@ def growth(series: Series, values: Sequence[int], outcomes: Sequence[Outcome]) -
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Of the straight line nearest to the points in logarithms, if there are two."""
+    """Slope of the straight line that fits the logarithms best, for two or more points."""
     if len(points) < 2:
         return None
     x, y = np.log(np.array(points)).T
@@ -86,7 +86,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _median(outcome: Outcome, contestant: Contestant) -> float:
-    """NaN if it did not take part at this size, or not well enough."""
+    """NaN if it did not take part at this size, or was not good enough."""
     found = [entry for entry in outcome.entries if entry.name == contestant.name and entry.enough]
     return found[0].median if found else math.nan
 
@@ -94,28 +94,28 @@ def _median(outcome: Outcome, contestant: Contestant) -> float:
 # ---- to read ---------------------------------------------------------------------------------
 
 
-def lines(told: Record) -> Iterator[str]:
+def lines(record: Record) -> Iterator[str]:
     """A record as a table."""
-    yield f"\n{told['name']}: {told['title']}"
-    yield from _growth_lines(told) if "growth" in told else _contest_lines(told)
-    checks = told["agreement"]
-    if "growth" in told and all(check["holds"] for check in checks):
+    yield f"\n{record['name']}: {record['title']}"
+    yield from _growth_lines(record) if "growth" in record else _contest_lines(record)
+    checks = record["agreement"]
+    if "growth" in record and all(check["holds"] for check in checks):
         checks = [{"holds": True, "text": f"in all of {len(checks)} checks"}]
     for check in checks:
         yield f"  {'agrees ' if check['holds'] else 'DIFFERS'} {check['text']}"
 
 
-def _growth_lines(told: Record) -> Iterator[str]:
-    yield f"  {told['axis']:<42}" + "".join(f"{value:>12,}" for value in told["values"])
-    for line in told["growth"]:
+def _growth_lines(record: Record) -> Iterator[str]:
+    yield f"  {record['axis']:<42}" + "".join(f"{value:>12,}" for value in record["values"])
+    for line in record["growth"]:
         seconds = "".join(f"{value:>10.4f} s" for value in line["median_seconds"])
         power = "-" if line["slope"] is None else f"{line['slope']:.2f}"
-        yield f"  {line['name']:<42}{seconds}   grows as {told['axis']}^{power}"
+        yield f"  {line['name']:<42}{seconds}   grows as {record['axis']}^{power}"
 
 
-def _contest_lines(told: Record) -> Iterator[str]:
-    yield f"  {'':<42}{'setting':>8}{'median':>13}{'x ours':>9}  {'spread':<18}{told['quality']}"
-    for entry in told["contestants"]:
+def _contest_lines(record: Record) -> Iterator[str]:
+    yield f"  {'':<42}{'setting':>8}{'median':>13}{'x ours':>9}  {'spread':<18}{record['quality']}"
+    for entry in record["contestants"]:
         if math.isinf(entry["median_seconds"]):
             yield f"  {entry['name']:<42}   {entry['note']}"
             continue
@@ -125,51 +125,51 @@ def _contest_lines(told: Record) -> Iterator[str]:
             f"{entry['ratio']['median']:>9.2f}  {_spread(entry['ratio']):<18}"
             f"{entry['quality']:.1e}" + (f"   {entry['note']}" if entry["note"] else "")
         )
-    yield _verdict(told)
-    for limit in told["limits"]:
-        yield "  " + _limit(told, limit)
-    for entry in told["contestants"]:
+    yield _verdict(record)
+    for limit in record["limits"]:
+        yield "  " + _limit(record, limit)
+    for entry in record["contestants"]:
         if entry["extra_bytes"] is not None:
-            yield "  " + _memory(told, entry)
+            yield "  " + _memory(record, entry)
 
 
-def _verdict(told: Record) -> str:
-    ours = next(entry for entry in told["contestants"] if entry["name"].startswith("separatrix"))
+def _verdict(record: Record) -> str:
+    ours = next(entry for entry in record["contestants"] if entry["name"].startswith("separatrix"))
     if not ours["good_enough"]:
         return "  separatrix is not good enough with any setting: no ratio"
-    if told["ratio"] is None:
+    if record["ratio"] is None:
         return "  no peer is good enough: no ratio"
-    ratio = told["ratio"]
+    ratio = record["ratio"]
     goal = ""
-    if told["goal"] is not None:
-        reached = "reached" if ratio["median"] >= told["goal"] else "MISSED"
-        goal = f"; goal {told['goal']:g} x {reached}"
-    best = f"best peer {told['best_peer']}"
+    if record["goal"] is not None:
+        reached = "reached" if ratio["median"] >= record["goal"] else "MISSED"
+        goal = f"; goal {record['goal']:g} x {reached}"
+    best = f"best peer {record['best_peer']}"
     return f"  {best}: {ratio['median']:.2f} x our time ({_spread(ratio)}){goal}"
 
 
-def _limit(told: Record, limit: Record) -> str:
-    """The fraction of the limit, and what it means in reads of the data."""
+def _limit(record: Record, limit: Record) -> str:
+    """The fraction of the limit, also as a number of reads of the data."""
     goal = ""
-    if told["share"] is not None:
-        reached = "reached" if limit["median"] >= told["share"] else "MISSED"
-        goal = f"; goal {told['share']:g} {reached}"
-    reads = told["reads"] / limit["median"]
+    if record["share"] is not None:
+        reached = "reached" if limit["median"] >= record["share"] else "MISSED"
+        goal = f"; goal {record['share']:g} {reached}"
+    reads = record["reads"] / limit["median"]
     share = f"{limit['contestant']}: {limit['median']:.3f} ({_spread(limit)}) of the limit"
     return (
         f"{share}; its time is that of {reads:.1f} reads by {limit['limit']}, where "
-        f"{told['reads']:g} must be{goal}"
+        f"{record['reads']:g} must be{goal}"
     )
 
 
-def _memory(told: Record, entry: Record) -> str:
-    """Beside what is asked of fits: a tenth of X and 40 bytes a row."""
-    extra, rows = entry["extra_bytes"], told["rows"]
-    allowed = 0.1 * told["bytes"] + 40 * rows
+def _memory(record: Record, entry: Record) -> str:
+    """Extra memory, compared with the limit for fits: a tenth of X and 40 bytes a row."""
+    extra, rows = entry["extra_bytes"], record["rows"]
+    allowed = 0.1 * record["bytes"] + 40 * rows
     return (
-        f"extra memory of {entry['name']}: {extra / 1e6:,.1f} MB, {extra / told['bytes']:.3f} of "
+        f"extra memory of {entry['name']}: {extra / 1e6:,.1f} MB, {extra / record['bytes']:.3f} of "
         f"X, {extra / rows:,.0f} bytes a row (0.1 X and 40 bytes a row are {allowed / 1e6:,.1f} "
-        f"MB; d^2 numbers {8e-6 * told['columns'] ** 2:,.1f} MB)"
+        f"MB; d^2 numbers {8e-6 * record['columns'] ** 2:,.1f} MB)"
     )
 
 
@@ -183,13 +183,13 @@ def _seconds(value: float) -> str:
 
 
 def markdown(runs: Sequence[Record]) -> Iterator[str]:
-    """A table of ratios over some runs, and below it the peers that could not take part."""
+    """A table of ratios over some runs, followed by the peers that were not installed."""
     yield "| `make bench ONLY=` | work | best peer | ratio |"
     yield "|---|---|---|---|"
-    for told in (each for run in runs for each in run["workloads"] if "growth" not in each):
-        ratio = told["ratio"]
+    for work in (each for run in runs for each in run["workloads"] if "growth" not in each):
+        ratio = work["ratio"]
         figure = "no ratio" if ratio is None else f"{ratio['median']:.3g}"
-        yield f"| `{told['name']}` | {told['title']} | {told['best_peer'] or 'none'} | {figure} |"
+        yield f"| `{work['name']}` | {work['title']} | {work['best_peer'] or 'none'} | {figure} |"
     missing = sorted({peer for run in runs for peer in run["skipped"]})
     if missing:
         yield ""
@@ -200,13 +200,13 @@ def markdown(runs: Sequence[Record]) -> Iterator[str]:
 
 
 def write_json(path: Path, run: Record) -> None:
-    """The whole run, after each workload, so that an interrupted one is not lost."""
+    """Write the whole run after each workload, so that an interrupted run is not lost."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(_plain(run), indent=1) + "\n")
 
 
 def _plain(value: Any) -> Any:
-    """As JSON knows it: no NumPy numbers, and no infinities."""
+    """Convert to JSON types: no NumPy numbers, and no infinities."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -217,7 +217,7 @@ def _plain(value: Any) -> Any:
 
 
 def plot(path: Path, run: Record) -> str:
-    """Ratios with their spread, and growth; the answer says where it is, or why it is not."""
+    """Plot the ratios with their spread, and growth; return where, or why there is no plot."""
     try:
         import matplotlib.figure
     except ImportError as error:
@@ -231,8 +231,8 @@ def plot(path: Path, run: Record) -> str:
     above, below = figure.subfigures(2, 1, height_ratios=[max(each, 0.01) for each in heights])
     if contests:
         _draw_ratios(above.add_subplot(), contests)
-    for place, told in enumerate(grown):
-        _draw_growth(below.add_subplot(math.ceil(len(grown) / 3), 3, place + 1), told)
+    for place, record in enumerate(grown):
+        _draw_growth(below.add_subplot(math.ceil(len(grown) / 3), 3, place + 1), record)
     figure.savefig(path, dpi=120)
     return f"plot: {path}"
 
@@ -253,14 +253,14 @@ def _draw_ratios(axes: Any, contests: Sequence[Record]) -> None:
     axes.set_xlabel("time of the best peer / time of separatrix")
 
 
-def _draw_growth(axes: Any, told: Record) -> None:
-    for line in told["growth"]:
+def _draw_growth(axes: Any, record: Record) -> None:
+    for line in record["growth"]:
         power = "" if line["slope"] is None else f" ^{line['slope']:.2f}"
-        axes.loglog(told["values"], line["median_seconds"], "o-", label=line["name"] + power)
-    axes.set_xticks(told["values"], [f"{value:,}" for value in told["values"]])
+        axes.loglog(record["values"], line["median_seconds"], "o-", label=line["name"] + power)
+    axes.set_xticks(record["values"], [f"{value:,}" for value in record["values"]])
     axes.minorticks_off()
-    axes.set_title(told["name"], fontsize="small")
-    axes.set_xlabel(told["axis"])
+    axes.set_title(record["name"], fontsize="small")
+    axes.set_xlabel(record["axis"])
     axes.set_ylabel("seconds")
     axes.legend(fontsize="xx-small")
 

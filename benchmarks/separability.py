@@ -28,7 +28,7 @@ def product(X: Any, v: Any, times: int = 5) -> float:
     return float(np.median(spent))
 
 
-def told(name: str, X: Any, y: Any, v: Any) -> None:
+def report_on(name: str, X: Any, y: Any, v: Any) -> None:
     before = product(X, v)
     start = time.perf_counter()
     found = separability(X, y)
@@ -49,9 +49,9 @@ def dense(n: int, d: int = 50) -> None:
     near = np.sign(side)
     near[np.argsort(np.abs(side))[rng.integers(n // 1000, n // 200, 10)]] *= -1
     print(f"dense {n} x {d}")
-    told("a hair", X, np.sign(side), v)
-    told("nearly", X, near, v)
-    told("overlapping", X, np.sign(side + rng.standard_normal(n)), v)
+    report_on("a hair", X, np.sign(side), v)
+    report_on("nearly", X, near, v)
+    report_on("overlapping", X, np.sign(side + rng.standard_normal(n)), v)
 
 
 def sparse(n: int, d: int = 5000, nonzeros: int = 50) -> None:
@@ -67,8 +67,8 @@ def sparse(n: int, d: int = 5000, nonzeros: int = 50) -> None:
     X.sum_duplicates()
     w, v = rng.standard_normal(d), rng.standard_normal(d)
     print(f"sparse {n} x {d}, {nonzeros} entries a row")
-    told("a hair", X, np.sign(X @ w), v)
-    told("overlapping", X, np.sign(X @ w + 5.0 * rng.standard_normal(n)), v)
+    report_on("a hair", X, np.sign(X @ w), v)
+    report_on("overlapping", X, np.sign(X @ w + 5.0 * rng.standard_normal(n)), v)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""One side of ``benchmarks.before``: a process that holds a work and runs it when asked.
+"""One side of ``benchmarks.before``: a process that holds a work and runs it on request.
 
-It belongs to whichever checkout is on the path, an older one too, so it asks the ``benchmarks``
-it finds there for little. A line of JSON comes in, a line goes out.
+It uses the checkout on its path, which may be an older one, so it needs little of the
+``benchmarks`` there. It reads a line of JSON and answers with a line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def contests(found: Workload | Series, size: str) -> Iterator[Contest]:
 
 
 class Side:
-    """What was built, and the settings that were found good enough."""
+    """The built work, and the settings that were good enough."""
 
     def __init__(self) -> None:
         self.contests: Iterator[Contest] = iter(())
@@ -46,9 +46,9 @@ class Side:
         return None if self.contest is None else self.contest.title
 
     def choose(self, best: float | None) -> dict[str, Any]:
-        """Our contestants with their settings; ``best`` is what the other side knows.
+        """The separatrix contestants with their settings; ``best`` is the best of the other side.
 
-        Else the best objective is what our own strictest setting reaches: no peer is asked.
+        Otherwise the best objective is from the strictest separatrix setting: no peer is run.
         """
         contest = self.contest
         assert contest is not None, "build comes first"
@@ -60,13 +60,13 @@ class Side:
         if best is not None:
             judge.reference = lambda: best
         choose(self.entries, judge)
-        told = [(each.name, each.setting, each.enough) for each in self.entries]
-        return {"best": judge.best, "entries": told}
+        entries = [(each.name, each.setting, each.enough) for each in self.entries]
+        return {"best": judge.best, "entries": entries}
 
     def turn(self, number: int) -> float:
         entry = self.entries[number]
         seconds, _ = clock(entry.contestant, entry.setting, calls_for(entry.trial, READING))
-        rest()  # threads that spin would be the other side's
+        rest()  # spinning threads would slow down the other side
         return seconds
 
 

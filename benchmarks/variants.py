@@ -1,8 +1,8 @@
-"""What the compiled shortcuts gain: the module is built without each, and passes are timed.
+"""Gain of the compiled shortcuts: the module is built without each, and passes are timed.
 
 ``python -m benchmarks.variants [name ...]`` copies the sources, changes the lines below, installs
-the copy beside the original, and runs the works of ``benchmarks/ablation_works.py`` with both in
-turn, each in a process of its own. The bits of the weights must be the same.
+the copy next to the original, and runs the works of ``benchmarks/ablation_works.py`` with both in
+turn, each in a separate process. The bits of the weights must be the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROUNDS, RUNS = 5, 3  # processes of either, and runs in each
 
 @dataclass(frozen=True)
 class Variant:
-    """A shortcut, what to put for what in which file to be without it, and who may notice."""
+    """A shortcut, the replacement in a file that disables it, and the works that it may affect."""
 
     name: str
     file: str
@@ -50,7 +50,7 @@ class Variant:
 
 
 DENSE = ("passes-tall-32", "passes-tall-64", "passes-wide-64", "clean-pass-64", "clean-pass-32")
-# Rows that no source has: a specialisation for them is never used.
+# No source has these rows: a specialisation for them is never used.
 NOBODY = "CsrRows<Value, char>"
 VARIANTS = (
     Variant("filter of two classes", "perceptron/binary_filter.hpp",
@@ -70,7 +70,7 @@ VARIANTS = (
 
 
 def install(variant: Variant | None, folder: Path) -> Path:
-    """The package, or one without a shortcut, in a folder of its own."""
+    """The package, or a copy without a shortcut, in a separate folder."""
     source, target = folder / "source", folder / "package"
     for name in SOURCES:
         place = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -84,7 +84,7 @@ def install(variant: Variant | None, folder: Path) -> Path:
 
 
 def timed(package: Path, work: str) -> dict[str, Any]:
-    """Of some runs in a process that sees this package."""
+    """Time some runs in a process that imports this package."""
     # Without `site`, whose hooks would find an editable install of the original first.
     paths = os.pathsep.join([str(package), str(ROOT), sysconfig.get_path("platlib")])
     command = [sys.executable, "-S", "-m", "benchmarks.variants", "--time", work]
@@ -92,10 +92,10 @@ def timed(package: Path, work: str) -> dict[str, Any]:
         command, cwd=package, env=os.environ | {"PYTHONPATH": paths}, capture_output=True,
         text=True, check=True,
     )  # fmt: skip
-    told: dict[str, Any] = json.loads(child.stdout.splitlines()[-1])
-    if not told["package"].startswith(str(package)):
-        raise RuntimeError(f"{told['package']} was timed, not that in {package}")
-    return told
+    result: dict[str, Any] = json.loads(child.stdout.splitlines()[-1])
+    if not result["package"].startswith(str(package)):
+        raise RuntimeError(f"{result['package']} was timed, not that in {package}")
+    return result
 
 
 def time_here(work: str) -> None:

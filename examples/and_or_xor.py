@@ -2,8 +2,8 @@
 AND, OR and XOR
 ===============
 
-The perceptron on the three tables that everybody begins with. Two can be separated by a line, and
-it stops by itself; the third cannot, and it proves that it would go on for ever.
+The perceptron on the three classic tables. Two can be separated by a line, and it stops by itself;
+the third cannot, and it proves that it would go on forever.
 """
 
 # %%

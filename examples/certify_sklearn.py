@@ -2,8 +2,8 @@
 Is my scikit-learn model optimal?
 =================================
 
-``certify`` works out what a fitted model claims to minimise, proves how far above that minimum it
-is, and says how its predictions would change at the optimum.
+``certify`` derives what a fitted model claims to minimise, proves how far above that minimum it is,
+and says how its predictions would change at the optimum.
 """
 
 # %%
@@ -37,11 +37,11 @@ for name, certificate in found.items():
     print(f"{name:24} at most {above[name]:.2g} % above, {certificate.flips} rows flip")
 
 # %%
-# What one of them says in full, with the line that mends it.
+# The full text for one of them, with its remedy.
 print(found["LogisticRegression"])
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.barh(list(above), list(above.values()))
-ax.set(xscale="log", xlabel="at most so many per cent above the minimum")
+ax.set(xscale="log", xlabel="upper bound: per cent above the minimum")
 ax.invert_yaxis()

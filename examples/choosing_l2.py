@@ -2,7 +2,8 @@
 Choosing the penalty
 ====================
 
-A path of penalties, each fit begun where the last ended and proven, and scores on rows held out.
+A path of penalties, where each fit starts from the previous one and is proven, with held-out
+scores.
 """
 
 # %%
@@ -24,6 +25,6 @@ simple = LinearClassifierCV(
 print(f"l2 = {simple.l2_:.3g}")
 
 # %%
-# With the squared loss leaving out one row at a time costs no fit at all: the scores are exact.
+# With the squared loss leaving out one row at a time costs no fit: the scores are exact.
 exact = LinearClassifierCV("squared", l2s=20, cv="loo").fit(StandardScaler().fit_transform(X), y)
 print(f"l2 = {exact.l2_:.3g}")

@@ -2,12 +2,12 @@
 Feature maps
 ============
 
-Data that no line separates, and the maps that mend it. Two Gaussian bumps make XOR separable (the
+Data that no line separates, and feature maps that help. Two Gaussian bumps make XOR separable (the
 third chapter of the course); for a ring and for spirals, scikit-learn's maps and a kernel do.
 """
 
 # %%
-# XOR through two bumps: in the new features a line is enough, and the perceptron stops by itself.
+# XOR with two bumps: in the new features a line is enough, and the perceptron stops by itself.
 from typing import Any
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Imbalanced classes
 ==================
 
-Three rows in a hundred are of the class one looks for. Always saying no is then right 97 times in a
-hundred; weights per class make the loss care.
+Three rows in a hundred belong to the class of interest. Always predicting the other is correct 97
+times in a hundred; class weights change what the loss optimises.
 """
 
 # %%
@@ -29,5 +29,5 @@ for ax, weight in zip(axes, (None, "balanced"), strict=True):
     BoundaryDisplay.from_estimator(clf, test, y_test, ax=ax, name=f"class_weight={weight!r}")
 
 # %%
-# A diagnosis of the first fit says the same in words.
+# A diagnosis of the first fit explains this.
 print(diagnose(LinearClassifier("logistic").fit(train, y_train), train, y_train))

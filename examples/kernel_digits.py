@@ -21,7 +21,7 @@ KEEPS, DEGREES = ("last", "average", "voted"), (1, 2, 3, 4)
 
 
 def error(degree: int, keep: str) -> float:
-    """Share of the test digits that ten perceptrons get wrong after one pass."""
+    """Share of the test digits that ten perceptrons misclassify after one pass."""
     fits = [
         KernelPerceptron(
             "poly", gamma=1.0, degree=degree, max_iter=1, keep=keep, shuffle=False,

@@ -2,8 +2,8 @@
 The loss zoo
 ============
 
-Every loss is a function of the margin ``m = y * (w.x + b)``: positive where a row is right. What
-they do to very wrong rows, and to very right ones, is all the difference there is.
+Every loss is a function of the margin ``m = y * (w.x + b)``: positive if a row is correct. They
+differ in how they treat very wrong rows, and very correct ones.
 """
 
 # %%
@@ -15,8 +15,8 @@ from separatrix import BoundaryDisplay, LinearClassifier, LossDisplay
 LossDisplay.from_losses()
 
 # %%
-# The same rows, fitted with each. The squared loss is pulled by rows that are very right; the flat
-# tail of ``tanh_squared`` lets go of very wrong ones.
+# The same rows, fitted with each. Very correct rows influence the squared loss; the flat tail of
+# ``tanh_squared`` ignores very wrong ones.
 X, y = load_iris(return_X_y=True)
 X, y = X[50:, 2:], y[50:]
 figure, axes = plt.subplots(2, 3, figsize=(10, 6.4), layout="constrained")

@@ -3,12 +3,12 @@ Many classes, jointly and one by one
 ====================================
 
 Softmax and Crammer and Singer's hinge train all classes at once; one against the rest trains each
-by itself and compares scores that were never trained to be compared.
+separately and compares scores that were not trained to be compared.
 """
 
 # %%
-# Three clouds in a row, the middle one small: no line separates it from both others, so that one
-# against the rest learns of it only how rare it is. Jointly it is easy.
+# Three clouds in a row, the middle one small: no line separates it from both others, so one against
+# the rest learns only that it is rare. Jointly it is easy.
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -2,13 +2,13 @@
 Why the perceptron's loss needs care
 ====================================
 
-``max(0, -m)`` is convex, and yet its minimum is worthless: at ``(w, b) = 0``, where nothing has
-been learned. A loss that asks for a margin has no such trap.
+``max(0, -m)`` is convex, but its minimum is useless: at ``(w, b) = 0``, where nothing has been
+learned. A loss that requires a margin does not have this problem.
 """
 
 # %%
-# On rows that no line separates every direction costs something, and shrinking the weights lowers
-# the loss. Along one good direction, from long weights to none:
+# On rows that no line separates every direction has a cost, and shrinking the weights lowers the
+# loss. Along one good direction, from long weights to none:
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -30,8 +30,8 @@ ax.set(
 ax.legend(frameon=False)
 
 # %%
-# So a penalised fit to it would end at zero. ``LinearClassifier("perceptron")`` keeps the best
-# weights that it met, and never says "optimal"; the hinge and the logistic loss do, with a proof.
+# So a penalised fit of it would end at zero. ``LinearClassifier("perceptron")`` keeps the best
+# weights of its run, and never says "optimal"; the hinge and the logistic loss do, with a proof.
 for name in ("hinge", "logistic"):
     fit = LinearClassifier(name, l2=1e-3).fit(X, y)
     print(f"{name:10} {fit.stop_}, within {fit.gap_:.1e}, {fit.score(X, y):.3f} right")

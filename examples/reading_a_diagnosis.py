@@ -2,12 +2,12 @@
 Reading a diagnosis
 ===================
 
-A fit is slow. ``diagnose`` names the cause, the features it sees it in, and the line that mends it.
+A fit is slow. ``diagnose`` names the cause, the features that show it, and a remedy.
 """
 
 # %%
-# Equally good features that span many powers of ten, and plain gradient descent: one step size
-# cannot suit them all.
+# Equally good features that span many powers of ten, and plain gradient descent: no single step
+# size suits them all.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ with warnings.catch_warnings():
 print(diagnose(clf, X, y))
 
 # %%
-# Mended: the same solver on features of one scale.
+# With the remedy: the same solver on features of one scale.
 mended = LinearClassifier("logistic", solver=GradientDescent(), max_iter=200, standardize=True)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)

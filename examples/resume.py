@@ -2,7 +2,7 @@
 Resume after a crash
 ====================
 
-A run that was killed goes on from its checkpoint and ends with the bits of one that was not.
+A killed run continues from its checkpoint and ends with the same bits as an uninterrupted run.
 """
 
 # %%
@@ -23,7 +23,7 @@ way = GradientDescent(batch_size=1)
 
 
 def fitted(passes: int, *callbacks: Checkpoint) -> LinearClassifier:
-    """After so many passes; that they are too few for a minimum is not the point here."""
+    """Stop after this many passes; they do not reach the minimum, which does not matter here."""
     clf = LinearClassifier(
         "logistic", solver=way, max_iter=passes, tol=None, random_state=0, callbacks=callbacks
     )
@@ -35,7 +35,7 @@ def fitted(passes: int, *callbacks: Checkpoint) -> LinearClassifier:
 whole = fitted(40)
 
 # %%
-# This one is cut after 15 passes, which stands for the crash. The other finds its file and goes on.
+# This run is stopped after 15 passes to simulate a crash. The other one continues from its file.
 path = Path(tempfile.mkdtemp()) / "run.ckpt"
 fitted(15, Checkpoint(path, every=1))
 resumed = fitted(40, Checkpoint(path, every=1))

@@ -2,8 +2,8 @@
 Separable or not, and the proof
 ===============================
 
-``separability`` decides whether a plane separates the classes, and hands over what proves it: the
-plane and its margin, or the few rows whose hulls meet.
+``separability`` decides whether a plane separates the classes, and returns the proof: the plane and
+its margin, or the few rows whose hulls meet.
 """
 
 # %%
@@ -19,8 +19,8 @@ print("checked from the data alone:", found.verify())
 CertificateDisplay.from_separability(found, X, y)
 
 # %%
-# One row deep in its class with the wrong label, and no plane is left: the witness rows are few,
-# and anybody can add them up.
+# With one wrong label deep in its class no plane separates the rows: the witness rows are few, and
+# their sum is easy to check.
 separator = np.ravel(np.asarray(found.coef))
 deep = np.argmax(X @ separator)  # far on the side of the larger class
 flipped = y.copy()
@@ -30,7 +30,7 @@ print(broken.verdict, broken.witness)
 CertificateDisplay.from_separability(broken, X, flipped)
 
 # %%
-# Where the rows are separable the margin bounds the mistakes of the online perceptron, whatever
-# their order: here beside those it did make.
+# If the rows are separable, the margin bounds the mistakes of the online perceptron, whatever their
+# order: here compared with the actual mistakes.
 clf = Perceptron(random_state=0, monitor=found).fit(X, y)
 HistoryDisplay.from_estimator(clf)

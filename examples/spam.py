@@ -3,7 +3,7 @@ Spam from raw text
 ==================
 
 From messages to a classifier in one pipeline: sparse rows of words, a hinge with a proof, and the
-words that tell most. The messages are made up on the spot, so that nothing has to be fetched.
+most important words. The messages are generated, so nothing is downloaded.
 """
 
 # %%
@@ -50,4 +50,4 @@ order = np.argsort(clf.coef_[0])
 telling = np.concatenate([order[:8], order[-8:]])
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.barh([str(words[i]) for i in telling], clf.coef_[0][telling])
-ax.set(xlabel="weight", title="Words that tell")
+ax.set(xlabel="weight", title="Most important words")

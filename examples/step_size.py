@@ -2,8 +2,8 @@
 What the step size does
 =======================
 
-Gradient descent on ``x^2`` from -1: a small step arrives, a step of 1 jumps between -1 and 1 for
-ever, a larger one runs away. And on a curve with two valleys the start decides which is found.
+Gradient descent on ``x^2`` from -1: a small step converges, a step of 1 oscillates between -1 and 1
+forever, a larger one diverges. On a curve with two valleys the start decides which one is found.
 """
 
 # %%
@@ -29,7 +29,7 @@ for ax, step in zip(axes, (0.1, 1.0, 1.1), strict=True):
 
 
 def two_valleys(x: float) -> float:
-    """Has two minima, of which the left is lower."""
+    """Has two minima; the left one is lower."""
     return x**4 - 2 * x**2 + 0.5 * x
 
 
@@ -41,7 +41,7 @@ for ax, start in zip(axes, (-1.5, 1.5), strict=True):
     )  # fmt: skip
 
 # %%
-# The same in the space of weights: the walk of a fit over the contours of its objective.
+# The same in weight space: the path of a fit on the contours of its objective.
 X, y = overlapping(100, random_state=0)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for ax, step in zip(axes, (0.2, 3.0), strict=True):

@@ -40,9 +40,9 @@ def test_auto_is_compared_with_every_solver_that_can(monkeypatch):
     told |= {"number": 0, "draw": asdict(draw)}
     assert "<- slow" in draws.line(told)
     nobody = told | draws.compare(draw)
-    assert draws.line(nobody).endswith("nobody in time")
+    assert draws.line(nobody).endswith("none in time")
     assert draws.summary([told, told | {"ratio": 1.0}, nobody]) == (
-        "auto within 1.3 of the best on 1 of 2 tables, worst 1.50; 1 that nobody fitted in time"
+        "auto within 1.3 of the best on 1 of 2 tables, worst 1.50; 1 that no solver fitted in time"
     )
 
 

@@ -90,7 +90,7 @@ def test_a_registry_knows_its_own_names_alone(kind, name):
 def test_parameters_of_registered_objects_are_named():
     with pytest.raises(ValueError, match="has no parameter '__class__'"):
         from_dict(KINDS["loss"], {"loss": "logistic", "__class__": "os.system"})
-    with pytest.raises(ValueError, match="none of the kinds of plain data"):
+    with pytest.raises(ValueError, match="not one of the kinds of plain data"):
         from_dict(KINDS["solver"], {"solver": "LBFGS", "memory": {"__class__": "os.system"}})
 
 

@@ -9,6 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
+import types
 from itertools import pairwise
 
 import pytest
@@ -44,6 +45,7 @@ def public():
 
 
 NAMES = public()
+METHODS = (types.FunctionType, classmethod, staticmethod, property)
 
 
 def fields(cls):
@@ -73,6 +75,16 @@ def test_every_parameter_is_explained(name):
     told = section(doc, "Parameters") | (fields(found) if inspect.isclass(found) else set())
     takes = [each for each in inspect.signature(found).parameters if each[0] != "_"]
     assert [each for each in takes if each not in told] == []
+
+
+@pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
+def test_every_public_method_has_a_docstring(name):
+    """ruff asks only modules for docstrings: other classes need them only where they help."""
+    found = vars(NAMES[name])
+    fields = inspect.get_annotations(NAMES[name])
+    own = [each for each in found if each[0] != "_" and each not in fields]
+    methods = [each for each in own if isinstance(found[each], METHODS)]
+    assert [each for each in methods if not inspect.getdoc(getattr(NAMES[name], each))] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Those that minimise with l1 alone."""
+"""Peers that minimise with l1 only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .roster import FEW, GRID, MANY, ROUGH_GRID, lasso
 
 @lasso("scikit-learn", "sklearn.linear_model")
 def scikit_learn(problem: Problem) -> Iterator[Contestant]:
-    """saga, and LIBLINEAR where there is no bias, which it would penalise."""
+    """saga, and LIBLINEAR without a bias, which it would penalise."""
     model = import_module("sklearn.linear_model").LogisticRegression
     for solver, grid in (("saga", GRID), ("liblinear", ROUGH_GRID)):
         if solver == "liblinear" and (problem.intercept or not problem.binary):
@@ -34,7 +34,7 @@ def scikit_learn(problem: Problem) -> Iterator[Contestant]:
 
 @lasso("liblinear", "liblinear.liblinearutil")
 def liblinear(problem: Problem) -> Iterator[Contestant]:
-    """Without bias, which it would penalise, and for two classes."""
+    """Without a bias, which it would penalise, and for two classes."""
     if problem.intercept or not problem.binary:
         return
     if not problem.sparse and problem.X.size > 2 * MOST_DENSE:
@@ -62,7 +62,7 @@ def skglm(problem: Problem) -> Iterator[Contestant]:
 
 
 def skglm_proximal_newton(problem: Problem) -> Iterator[Contestant]:
-    """In float64: of float32 its logistic loss cannot be compiled."""
+    """In float64: its logistic loss does not compile for float32."""
     parts = ("solvers", "penalties", "datafits")
     solvers, penalties, datafits = (import_module(f"skglm.{part}") for part in parts)
     X, signs = problem.fortran, problem.signs
@@ -80,7 +80,7 @@ def skglm_proximal_newton(problem: Problem) -> Iterator[Contestant]:
 
 @lasso("celer", "celer")
 def celer(problem: Problem) -> Iterator[Contestant]:
-    """Two classes, without bias, which it does not know, and in float64, as it takes no other."""
+    """Two classes, without a bias, which it does not support, and in float64 only."""
     if problem.intercept or not problem.binary:
         return
     path, X, signs = import_module("celer").celer_path, problem.fortran, problem.signs

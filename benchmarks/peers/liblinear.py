@@ -1,4 +1,4 @@
-"""LIBLINEAR by its own interface."""
+"""LIBLINEAR with its own interface."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..contest import Contestant, itself
 from ..problem import REST, Plane, Problem
 from .roster import ROUGH_GRID, minimiser
 
-MOST_DENSE = 10_000_000  # numbers, of which it keeps each with its index
-SOLVERS = {  # its numbers for a loss; of more classes it takes each against the rest, save by 4
+MOST_DENSE = 10_000_000  # numbers, each of which it stores with its index
+SOLVERS = {  # its numbers for a loss; more classes are each against the rest, except with 4
     "logistic": {0: "primal", 7: "dual"},
     "hinge": {3: "dual"},
     "squared hinge": {2: "primal", 1: "dual"},
@@ -48,7 +48,7 @@ def liblinear(problem: Problem) -> Iterator[Contestant]:
 
 
 def plane(model: Any) -> Plane:
-    """Of two classes the one it met first counts as +1; it numbers more by when it met them."""
+    """Two classes: the first in the data counts as +1; more are numbered by first occurrence."""
     met = model.get_labels()
     parts = [model.get_decfun(place) for place in range(1 if len(met) == 2 else len(met))]
     coef, intercept = (np.array(part) for part in zip(*parts, strict=True))

@@ -17,7 +17,7 @@ from .roster import FEW, GRID, MANY, minimiser
 
 @minimiser("skglm", "skglm")
 def skglm(problem: Problem) -> Iterator[Contestant]:
-    """Without intercept only: its smooth solver has none, and its dual one penalises it."""
+    """Only without intercept: its smooth solver has none, and its dual one penalises it."""
     if problem.intercept or problem.form not in ("hinge", "logistic"):
         return
     adapter = skglm_hinge if problem.loss == "hinge" else skglm_logistic
@@ -50,7 +50,7 @@ def skglm_logistic(problem: Problem) -> Iterator[Contestant]:
 
 @minimiser("rehline", "rehline")
 def rehline(problem: Problem) -> Iterator[Contestant]:
-    """Without intercept only, which it penalises."""
+    """Only without intercept, which it penalises."""
     if problem.intercept or problem.form not in ("hinge", "squared hinge"):
         return
     model, X = import_module("rehline").plqERM_Ridge, problem.double

@@ -1,8 +1,8 @@
-"""Who may take part: a table of adapters, and whether each peer can be imported.
+"""Registered contestants: a table of adapters, and whether each peer can be imported.
 
-An adapter is a generator over what the peer can do for a piece of work; it returns without a
-yield what the peer cannot do. Copies in the layout of the peer are made before the clock starts.
-A peer that cannot be imported is left out, and ``why_missing`` says so.
+An adapter is a generator of contestants for a piece of work; it yields nothing if the peer does not
+support the work. Copies in the layout of the peer are made before timing starts. A peer that cannot
+be imported is left out, and ``why_missing`` gives the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PASSERS: dict[str, Passer] = {}
 MODULES: dict[str, str] = {}
 FEW, MANY = 10, 2_000  # rows to compile on; iterations, which the tolerance should end
 GRID = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-ROUGH_GRID = (1e-1, 1e-2, *GRID[:5])  # of those whose tolerance is of single rows
+ROUGH_GRID = (1e-1, 1e-2, *GRID[:5])  # for peers whose tolerance refers to single rows
 
 
 def minimiser(peer: str, module: str) -> Callable[[Minimiser], Minimiser]:
@@ -60,7 +60,7 @@ def passer(peer: str, module: str) -> Callable[[Passer], Passer]:
 
 @cache
 def why_missing(peer: str) -> str | None:
-    """What Python said when the peer could not be imported; None if it can be."""
+    """The error when the peer was imported; None if it can be imported."""
     try:
         import_module(MODULES[peer])
     except Exception as error:  # a broken install may raise anything
@@ -69,7 +69,7 @@ def why_missing(peer: str) -> str | None:
 
 
 def present(peer: str, only: tuple[str, ...]) -> bool:
-    """Whether a peer takes part; those not asked for are not even imported."""
+    """Whether a peer takes part; unselected peers are not imported."""
     return (not only or peer in (*only, OURS)) and why_missing(peer) is None
 
 
@@ -78,7 +78,7 @@ def _ours_first(peer: str) -> bool:
 
 
 def minimisers(problem: Problem, *only: str) -> list[Contestant]:
-    """Everybody (or those named, beside us) who can solve it."""
+    """All contestants (or the named peers and separatrix) that can solve the problem."""
     adapters = LASSOS if problem.l1 else MINIMISERS
     return [
         contestant
@@ -89,7 +89,7 @@ def minimisers(problem: Problem, *only: str) -> list[Contestant]:
 
 
 def passers(X: Any, y: Any, passes: int, *only: str) -> list[Contestant]:
-    """Everybody (or those named, beside us) who can make passes over these rows."""
+    """All contestants (or the named peers and separatrix) that can make passes over these rows."""
     return [
         contestant
         for peer in sorted(PASSERS, key=_ours_first)

@@ -1,4 +1,4 @@
-"""Those that go row by row."""
+"""Peers that process rows one by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .roster import passer
 
 @passer("river", "river.linear_model")
 def river(X: Any, y: Any, passes: int) -> Iterator[Contestant]:
-    """It shuffles nothing: rows come in their order."""
+    """It does not shuffle: rows are processed in order."""
     models = import_module("river.linear_model")
     rows, labels = [dict(enumerate(row)) for row in X.tolist()], (y > 0).tolist()
 
@@ -47,7 +47,7 @@ def mlxtend(X: Any, y: Any, passes: int) -> Iterator[Contestant]:
 
 @passer("vowpalwabbit", "vowpalwabbit")
 def vowpalwabbit(X: Any, y: Any, passes: int) -> Iterator[Contestant]:
-    """It has no perceptron: the hinge loss, from a file and its cache, is the nearest to it."""
+    """It has no perceptron: the hinge loss, from a file and its cache, is the closest."""
     tool, folder = import_module("vowpalwabbit"), tempfile.TemporaryDirectory()
     path = os.path.join(folder.name, "rows")
     with open(path, "w") as file:

@@ -1,4 +1,4 @@
-"""scikit-learn, which brings LIBLINEAR along."""
+"""scikit-learn, which includes LIBLINEAR."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def logistic_regression(problem: Problem) -> Iterator[Contestant]:
 
 
 def by_liblinear(problem: Problem) -> Iterator[Contestant]:
-    """Sparse rows only, for it stores dense ones as such; and no softmax."""
+    """Sparse rows only, because dense ones are stored as sparse; and no softmax."""
     if not problem.sparse or problem.form == "softmax":
         return
     several = import_module("sklearn.multiclass").OneVsRestClassifier
@@ -82,7 +82,7 @@ def linear_svc(problem: Problem) -> Iterator[Contestant]:
 
 
 def ridge(problem: Problem) -> Iterator[Contestant]:
-    """Its ``alpha`` stands beside the summed loss."""
+    """Its ``alpha`` refers to the summed loss."""
     model = partial(
         import_module("sklearn.linear_model").RidgeClassifier,
         alpha=problem.l2 * problem.n, fit_intercept=problem.intercept, random_state=0,

@@ -1,4 +1,4 @@
-"""What people wait for besides one fit: cross-validation, predictions, kernels."""
+"""Other common work: cross-validation, predictions, kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .facts import describe, facts
 
 
 def error_on(X: Any, y: Any) -> Callable[[Any], float]:
-    """A measure of models: the share of these rows that they get wrong."""
+    """A measure of models: the share of these rows that they misclassify."""
     return lambda model: float(np.mean(model.predict(X) != y))
 
 
@@ -32,7 +32,7 @@ def error_on(X: Any, y: Any) -> Callable[[Any], float]:
     goal=8,
 )
 def cross_validation(n: int, d: int, count: int, within: float, processes: int) -> Contest:
-    """The same values of l2 and five folds for all; the same curve of accuracies comes out."""
+    """The same values of l2 and five folds for all; the curves of accuracy must agree."""
     X, y = data.clouds(n, d)
     l2s = np.geomspace(1e-1, 1e-7, count)
     strengths = 1.0 / (2.0 * 0.8 * n * l2s)  # in each fold the same objective as ours

@@ -1,4 +1,4 @@
-"""Rows in files: text to numbers, and a pass over decoded blocks beside a bare read of the file."""
+"""Rows in files: parsing of text, and a pass over decoded blocks compared with a bare read."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CHUNK = 1 << 20  # bytes of a bare read at a time
 
 
 def new_folder() -> Path:
-    """A folder that is gone when the command ends."""
+    """A folder that is removed when the command ends."""
     folder = Path(mkdtemp())
     atexit.register(rmtree, folder, ignore_errors=True)
     return folder
 
 
 def of_text(X: Any, path: Path) -> dict[str, float]:
-    """As of the rows, but bytes are those of the text."""
+    """Facts of the rows, with the bytes of the text."""
     return {**facts(X), "bytes": path.stat().st_size}
 
 
@@ -82,7 +82,7 @@ def parse_svmlight(n: int, d: int, nonzeros: int) -> Contest:
 
 @workload("parse-csv", tiny=(300, 5), small=(20_000, 50), full=(200_000, 100))
 def parse_csv(n: int, d: int) -> Contest:
-    """Text of numbers, against pyarrow's own readers: one that streams, and one that holds all."""
+    """Text of numbers, against pyarrow's readers: one that streams, and one that reads all."""
     X, _ = data.clouds(n, d)
     X = np.round(X.astype(np.float64), DIGITS)
     path = new_folder() / "rows.csv"
@@ -119,7 +119,7 @@ def parse_csv(n: int, d: int) -> Contest:
 
 @workload("cache-pass", tiny=(300, 5), small=(50_000, 100), full=(500_000, 100))
 def cache_pass(n: int, d: int) -> Contest:
-    """A later pass over rows of a file, from the cache of decoded blocks; a bare read beside it."""
+    """A later pass over rows of a file, from the cache of decoded blocks, and a bare read."""
     X, y = data.clouds(n, d)
     folder = new_folder()
     np.save(folder / "X.npy", X)

@@ -1,4 +1,5 @@
-"""Fits to a known optimum: each is stopped within a relative 1e-6 of it, unless said."""
+"""Fits to a known optimum: each is stopped within a relative 1e-6 of it, unless stated
+otherwise."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from ..registry import workload
 from .facts import describe, facts
 
 WITHIN = 1e-6
-SECOND_TOLERANCE = 1e-7  # of the second solver that looks for the optimum
-SAME_LABELS, FEW_OTHERS = 0.99, 5  # share of the rows, or all but so many
+SECOND_TOLERANCE = 1e-7  # of the second solver that computes the optimum
+SAME_LABELS, FEW_OTHERS = 0.99, 5  # share of the rows, or number of rows that may differ
 
 
 def to_the_optimum(problem: Problem, *only: str, within: float = WITHIN) -> Contest:
-    """Everybody (or those named) who can solve the problem, measured by its one objective.
+    """All contestants (or the named ones) that can solve the problem, measured by its objective.
 
-    Two solvers look for the optimum, and must come ten times as near as contestants.
+    Two solvers compute the optimum, and must come ten times as close as contestants.
     """
     values: dict[str, float] = {}
 
@@ -61,7 +62,7 @@ def to_the_optimum(problem: Problem, *only: str, within: float = WITHIN) -> Cont
 
 
 def second_opinion(problem: Problem) -> Contestant:
-    """The peer that is asked for the optimum too."""
+    """The peer that also computes the optimum."""
     exact = ["newton-cholesky", "newton-cg", "LinearSVC", "lbfgs", "liblinear", "Ridge", "saga"]
     asked = ["scikit-learn"]
     if problem.l1:  # scikit-learn is slow to be exact
@@ -90,7 +91,7 @@ for make, tall, wide in ((correlated, 8.0, 4.0), (independent, 3.0, 3.0)):
 
 
 def sparse(n: int, d: int, nonzeros: int, loss: str) -> Contest:
-    """Without intercept on all sides, as some peers penalise it; as strong as their C = 1."""
+    """Without intercept, as some peers penalise it, and with the strength of their C = 1."""
     return to_the_optimum(Problem(*data.text(n, d, nonzeros), loss, 0.5 / n, intercept=False))
 
 

@@ -1,4 +1,5 @@
-"""How time grows with rows, columns, nonzeros and classes: each value is twice the one before."""
+"""Growth of times with rows, columns, nonzeros and classes: each value is twice the previous
+one."""
 
 from __future__ import annotations
 

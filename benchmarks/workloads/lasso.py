@@ -1,6 +1,6 @@
-"""Fits with l1 alone, at a tenth and a hundredth of the strength that leaves nothing but the bias.
+"""Fits with l1 only, at a tenth and a hundredth of the strength that leaves only the bias.
 
-With the bias, which is free, and without, as some peers have none and others penalise it.
+With the unpenalised bias, and without, as some peers have none and others penalise it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHARES = {"strong": 0.1, "weak": 0.01}
 
 
 def largest_strength(X: Any, y: Any, intercept: bool) -> float:
-    """The least l1 for which all weights are 0: the largest pull where only biases are fitted."""
+    """The smallest l1 for which all weights are 0: the largest gradient with biases only."""
     true = y[:, None] == np.unique(y)
     expected = true.mean(axis=0) if intercept else np.full(true.shape[1], 1.0 / true.shape[1])
     return float(np.abs(X.T @ (true - expected)).max() / len(y))

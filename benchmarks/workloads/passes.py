@@ -18,12 +18,12 @@ from ..problem import Plane
 from ..registry import workload
 from .facts import DTYPES, describe, facts
 
-POINTS = 0.1  # two runs of a perceptron that shuffle differently may differ by so much
+POINTS = 0.1  # allowed difference of two runs of a perceptron with different shuffling
 MANY = 100_000
 
 
 def perceptron(X: Any, y: Any, passes: int, *only: str) -> Contest:
-    """The same number of shuffled passes for everybody, the last weights kept."""
+    """The same number of shuffled passes for all contestants; the last weights are used."""
     numbers = np.searchsorted(np.unique(y), y)
 
     def error(plane: Plane) -> float:
@@ -33,10 +33,10 @@ def perceptron(X: Any, y: Any, passes: int, *only: str) -> Contest:
         errors = {name: error(plane) for name, plane in made.items()}
         lost = errors[OURS] - min(errors.values())
         yield Check(f"our training error within {POINTS} of the best: {lost:.4f}", lost <= POINTS)
-        told = {name: plane.passes for name, plane in made.items() if plane.passes is not None}
-        clean = {name for name in told if errors[name] == 0.0}  # nothing more would change
-        right = all(count == passes or name in clean for name, count in told.items())
-        yield Check(f"{passes} passes, or fewer to a clean one: {told}", right)
+        counts = {name: plane.passes for name, plane in made.items() if plane.passes is not None}
+        clean = {name for name in counts if errors[name] == 0.0}  # nothing more would change
+        right = all(count == passes or name in clean for name, count in counts.items())
+        yield Check(f"{passes} passes, or fewer to a clean one: {counts}", right)
 
     return Contest(
         f"perceptron, {passes} shuffled passes, {describe(X)}",
@@ -75,7 +75,7 @@ def passes_sparse(n: int, d: int, nonzeros: int) -> Contest:
 
 @workload("passes-everyone", tiny=(200, 5), small=(2_000, 50), full=(20_000, 100))
 def passes_everyone(n: int, d: int) -> Contest:
-    """Small, for the peers that take a row at a time through Python."""
+    """Small, for peers that process rows one by one in Python."""
     X, y = data.clouds(n, d)
     return perceptron(X, y, 5)
 
@@ -97,7 +97,7 @@ def passes_digits() -> Contest:
     tiny=(200, 5, 0.1), small=(20_000, 50, 0.05), full=(500_000, 100, 0.06), goal=10,
 )  # fmt: skip
 def clean_pass(n: int, d: int, gap: float) -> Contest:
-    """Rows in their order until none is a mistake; scikit-learn makes as many passes."""
+    """Rows in order until none is a mistake; scikit-learn makes as many passes."""
     X, y = data.separable(n, d, gap)
     ours = separatrix.Perceptron(MANY, shuffle=False, patience=None, keep="last")
     passes = ours.fit(X, y).n_iter_
@@ -126,7 +126,7 @@ def clean_pass(n: int, d: int, gap: float) -> Contest:
 
 
 def pass_by_pass(X: Any, y: Any, passes: int) -> Any:
-    """The plain loop: each pass is a fit of its own, which knows nothing of those before."""
+    """The plain loop: each pass is a separate fit."""
     weights = np.zeros(X.shape[1] + 1)
     for _ in range(passes):
         model = separatrix.Perceptron(1, shuffle=False, keep="last", start=weights).fit(X, y)

@@ -1,7 +1,7 @@
-"""Paths of a hundred strengths of l1, from where nothing is selected; without bias on all sides.
+"""Paths of a hundred strengths of l1, from the one that selects nothing; without bias on all sides.
 
-Against celer's path, against fits one by one, of which some are made where all would take too long
-(the contestant's name says so), and against the time of the one fit at the end of the path.
+Compared with celer's path, with single fits, of which only some are made if all would take too long
+(the contestant's name says so), and with the time of the single fit at the end of the path.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .facts import describe, facts
 from .lasso import largest_strength
 
 WITHIN = 1e-6  # of the objective, at every strength
-TIGHT = 1e-9  # for what is least known
+TIGHT = 1e-9  # for the reference
 Made = tuple[Any, Any]  # numbers of strengths, and weights of each
 
 
 class Path:
-    """A problem at many strengths, and the least objectives that are known."""
+    """A problem at many strengths, and the lowest known objectives."""
 
     def __init__(self, table: data.Table, count: int, end: float, single: int) -> None:
         X, y = table
@@ -80,7 +80,7 @@ class Path:
         return self.values(self.ours(TIGHT))
 
     def excess(self, made: Made) -> float:
-        """The largest over the strengths, in units of the least."""
+        """The largest over the strengths, relative to the lowest."""
         least = self.least()[made[0]]
         return float(np.max((self.values(made) - least) / least))
 
@@ -88,8 +88,8 @@ class Path:
         if present("celer", ()):
             yield Contestant("celer", self.celer, GRID)
         count, some = len(self.strengths), len(self.some)
-        told = f", {some} of {count}, extrapolated" if some < count - 1 else ""
-        name = f"scikit-learn liblinear{told}"
+        suffix = f", {some} of {count}, extrapolated" if some < count - 1 else ""
+        name = f"scikit-learn liblinear{suffix}"
         yield Contestant(name, self.liblinear, GRID, share=some / count)
 
     def contest(self, *peers: Contestant) -> Contest:
@@ -108,7 +108,7 @@ def against_peers(path: Path) -> Contest:
 
 
 def against_one_fit(path: Path) -> Contest:
-    """The goal is a share: a path takes no more than so many times as long."""
+    """The goal is a share: a path takes at most this many times as long."""
     return path.contest(Contestant("our own fit at the end", path.our_last_fit, GRID))
 
 

@@ -1,7 +1,7 @@
 """Real text and one-hot rows, if the environment variable SEPARATRIX_DATA names their folder.
 
-The folder has a ``load.py`` with ``names()`` and ``load(name)``, which gives the rows and labels to
-train on first. Counts of words become tf-idf; rows without a word are left out.
+The folder has a ``load.py`` with ``names()`` and ``load(name)``, which returns first the rows and
+labels to train on. Counts of words become tf-idf; rows without a word are left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def real(loader: Any, name: str, most: int | None, loss: str) -> Contest:
 
 
 def loader_of(folder: Path) -> Any:
-    """Its module ``load``, checked."""
+    """The module ``load`` of a folder, checked."""
     path = folder / "load.py"
     wanted = f"{VARIABLE} must name a folder with a load.py that has names() and load(name)"
     if not path.is_file():
@@ -65,7 +65,7 @@ def loader_of(folder: Path) -> Any:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # it is not ours, and may raise anything
+    except Exception as error:  # external code may raise anything
         raise ValueError(f"{wanted}; {path} cannot be imported ({error!r})") from error
     for function in ("names", "load"):
         if not callable(getattr(module, function, None)):

@@ -1,4 +1,4 @@
-"""Rows that come one at a time, each a call of ``partial_fit`` (river's ``learn_one``)."""
+"""Rows one at a time, each in a call of ``partial_fit`` (river's ``learn_one``)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ for kind in MODELS:
 
 
 def caller(name: str, make: Callable[[], Any], X: Any, y: Any) -> Contestant:
-    """Everybody gets rows in the form it takes them in, made before."""
+    """Every contestant gets rows in its own format, prepared before."""
     if name == "river":
         return river(make, X, y)
     rows = [(X[i : i + 1], y[i : i + 1]) for i in range(len(y))]

@@ -1,6 +1,6 @@
-"""Documents, and tables like them: each fit is stopped within a relative 1e-5 of the optimum.
+"""Documents, and similar tables: each fit is stopped within a relative 1e-5 of the optimum.
 
-Without intercept on all sides, as LIBLINEAR penalises it, and as strong as its C = 1 unless said.
+Without intercept, as LIBLINEAR penalises it, and with the strength of its C = 1 unless stated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def tf_idf(n: int, d: int, nonzeros: int, k: int, loss: str, rest: bool = False)
 
 
 def counts(n: int, d: int, nonzeros: int, k: int, loss: str) -> Contest:
-    """Bags of words: the counts as they are."""
+    """Bags of words: unscaled counts."""
     return fit(data.documents(n, d, nonzeros, k), loss)
 
 
@@ -72,7 +72,7 @@ for k in (8, 20):
     tiny=(200, 60, 9, 3), small=(1_500, 6_000, 50, 8), full=(5_500, 12_000, 50, 8), goal=1,
 )  # fmt: skip
 def squared(n: int, d: int, nonzeros: int, k: int) -> Contest:
-    """With intercept, which RidgeClassifier leaves out of the penalty as we do."""
+    """With intercept, which RidgeClassifier does not penalise either."""
     return fit(data.tf_idf_documents(n, d, nonzeros, k), "squared", intercept=True)
 
 

@@ -1,7 +1,7 @@
-"""Leave-one-out of the squared loss at one penalty, where features are more than rows.
+"""Leave-one-out of the squared loss at one penalty, with more features than rows.
 
-Against n refits, and against scikit-learn's closed form. Where n refits would take too long some
-are made, and the time of all is worked out from them: the contestant's name says so.
+Compared with n refits, and with scikit-learn's closed form. If n refits would take too long, some
+are made, and the total time is extrapolated: the contestant's name says so.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..contest import OURS, Contest, Contestant, Judge
 from ..registry import workload
 from .facts import describe, facts
 
-WITHIN = 1e-4  # of the mean loss of the rows left out
+WITHIN = 1e-4  # of the mean loss of held-out rows
 Left = tuple[Any, Any]  # numbers of rows, and the loss of each, or the mean, left out
 
 
 def losses_left_out(X: Any, y: Any, l2: float) -> Any:
     """(y - score)^2 of every row by the fit to the others, from products of rows.
 
-    With M, which takes y to the residuals of the fit to all rows at the penalty of n - 1, the
-    residual of a row left out is (M y)_i / M_ii (Allen 1974).
+    With M, which maps y to the residuals of the fit to all rows at the penalty of n - 1, the
+    residual of a held-out row is (M y)_i / M_ii (Allen 1974).
     """
     n, mu = len(y), l2 * (len(y) - 1)
     K = X @ X.T
@@ -39,7 +39,7 @@ def losses_left_out(X: Any, y: Any, l2: float) -> Any:
 
 
 def leave_one_out(X: Any, y: Any, l2: float, refits: int) -> Contest:
-    """With so many refits; with none, against the closed form."""
+    """Compared with this many refits; with none, with the closed form."""
     n = len(y)
     exact = cache(lambda: losses_left_out(X, y, l2))
     rows = np.linspace(0, n - 1, refits).astype(int)

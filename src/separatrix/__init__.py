@@ -1,7 +1,7 @@
 """Linear classifiers trained by minimising a loss.
 
-Two estimators, :class:`Perceptron` and :class:`LinearClassifier`; underneath, a loss, a
-penalty, a way to descend and data, each of which can be used by itself.
+Two main estimators, :class:`Perceptron` and :class:`LinearClassifier`, are built from losses,
+penalties, solvers and data sources, each of which can be used by itself.
 """
 
 from importlib.metadata import version as _version

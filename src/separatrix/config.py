@@ -1,4 +1,4 @@
-"""What this installation is made of."""
+"""Version and settings of this installation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .numeric.threads import n_threads
 
 
 def documentation() -> str:
-    """Where the pages are: ``$SEPARATRIX_DOCS``, or where ``make docs`` left them; "" if nowhere.
+    """Where the pages are: ``$SEPARATRIX_DOCS``, or the output of ``make docs``; "" if neither.
 
-    No address is made up: a link that leads nowhere is worse than none.
+    There is no default address: a broken link is worse than none.
     """
     given = os.environ.get("SEPARATRIX_DOCS", "")
     if given:
@@ -25,14 +25,14 @@ def documentation() -> str:
 
 
 class LinkedToPages:
-    """An estimator whose HTML in notebooks leads to its page, with tooltips from its docstring."""
+    """An estimator whose HTML in notebooks links to its page, with tooltips from its docstring."""
 
     _doc_link_module = "separatrix"
     _page = "separatrix.{estimator_name}"
 
     @property
     def _doc_link_template(self) -> str:
-        """scikit-learn's name for it; "": no link."""
+        """The name that scikit-learn expects; "": no link."""
         pages = documentation()
         return f"{pages}/generated/{self._page}.html" if pages else ""
 

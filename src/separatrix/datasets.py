@@ -1,20 +1,20 @@
-"""Datasets that teach: each is small, made on the spot, and known to have one property.
+"""Datasets for teaching: each is small, generated on demand, and has one known property.
 
 =================== ======================================================================
-name                what is certain about it
+name                known property
 =================== ======================================================================
 ``logic``           AND and OR can be separated, XOR cannot
-``separable``       the best separator and its margin, with the proof in a few rows
+``separable``       the best separator and its margin, with a proof from a few rows
 ``overlapping``     no plane separates it, not even weakly: the logistic loss has a minimum
 ``ring``            without noise, no line separates it, and the radius does
 ``spirals``         without noise, the angle minus the radius times a constant separates it
 ``blobs``           k classes around centres that are 6 apart
-``sorted_by_class`` all rows of one class come first: the trap of training without a shuffle
-``badly_scaled``    equally good features, spanning many powers of ten: the trap of one step size
+``sorted_by_class`` all rows of one class come first: to show what happens without a shuffle
+``badly_scaled``    equally good features, in scales too different for one step size
 =================== ======================================================================
 
-The rows come shuffled, except where their order is the point. ``random_state`` is an int, a
-numpy Generator or RandomState, or None for other rows at every call.
+The rows are shuffled, except where their order is the point. ``random_state`` is an int, a numpy
+Generator or RandomState, or None for different rows at every call.
 
 >>> X, y = logic("xor")
 >>> y
@@ -33,20 +33,20 @@ from .numeric.types import AnyArray, Array, Ints
 
 CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 GATES = {"and": (0, 0, 0, 1), "or": (0, 1, 1, 1), "xor": (0, 1, 1, 0)}
-APART = 6.0  # between neighbouring centres of blobs: at spread 1 the classes barely touch
+APART = 6.0  # distance between neighbouring centres of blobs: at spread 1 the classes barely touch
 
 
 def logic(name: str, labels: tuple[Any, Any] = (0, 1)) -> tuple[Array, AnyArray]:
     """Truth table of "and", "or" or "xor": the rows 00, 01, 10, 11 in this order.
 
-    ``labels`` are those of false and true.
+    ``labels`` are the labels of false and true.
 
     Parameters
     ----------
     name : {"and", "or", "xor"}
         The gate.
     labels : pair
-        Those of false and true.
+        The labels of false and true.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def logic(name: str, labels: tuple[Any, Any] = (0, 1)) -> tuple[Array, AnyArray]
     pair: AnyArray = np.array(labels)
     if pair.shape != (2,) or pair[0] == pair[1]:
         raise ValueError(
-            f"labels must be two different labels, of false and of true, such as (0, 1) or "
+            f"labels must be two different labels, for false and true, such as (0, 1) or "
             f"(-1, 1), got {labels!r}"
         )
     return np.array(CORNERS), pair[list(GATES[name])]
@@ -87,11 +87,11 @@ class Separable(NamedTuple):
     coef: Array
     """(d,)."""
     intercept: float
-    """Of the best separator."""
+    """Intercept of the best separator."""
     margin: float
     """Its margin."""
     support: Ints
-    """Rows that touch the margin; all others keep clear of it."""
+    """Rows that touch the margin; all others are outside of it."""
     weights: Array
     """One per row of the support, above 0, with sum 1."""
 
@@ -104,17 +104,17 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     ``(R / margin)^2`` mistakes, where R is the largest ``|(x, 1)|``. The margin holds by
     construction, up to the rounding of the rows.
 
-    The sum of the weighted support must be ``margin * (w, b)``. Its last entry, the weight of
-    one class less that of the other, settles the weights of the classes. Along w the sum is
-    then right by itself, because each of its rows has the margin; across w, the support of a
-    class is a pair that mirrors itself, or for n < 4 or d = 1 a single row without any offset.
+    The sum of the weighted support must be ``margin * (w, b)``. Its last entry, the weight of one
+    class minus that of the other, determines the weights of the classes. Along w the sum is then
+    correct because each row has the margin; across w, the support of a class is a mirrored pair, or
+    for n < 4 or d = 1 a single row without any offset.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     d : int
-        How many features.
+        Number of features.
     margin : float
         The largest margin of a unit vector (w, b).
     random_state : int, Generator, RandomState or None
@@ -130,7 +130,7 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     """
     n = checks.integer("n", n, least=2, why="one row of each class")
     d = checks.integer("d", d)
-    # Outside these bounds rounding, not the construction, would decide on the margin.
+    # Outside these bounds rounding, not the construction, would determine the margin.
     margin = checks.number("margin", margin, least=1e-10, most=1e10)
     rng = _generator(random_state)
     size = max(1.0, margin)
@@ -167,19 +167,19 @@ def overlapping(
 ) -> tuple[Array, Ints]:
     """Two Gaussian clouds of unit variance, their centres ``separation`` apart.
 
-    They overlap for certain, however far apart: the origin and the d unit vectors are rows of
-    both classes, and no plane can get both rows at a point right. Only w = 0, b = 0 gives
-    zero at all d + 1 points, so no plane is even weakly right everywhere, and the logistic
-    loss has its minimum at finite weights without any penalty.
+    They overlap for certain, however far apart: the origin and the d unit vectors are rows of both
+    classes, and no plane can classify both rows at a point correctly. Only w = 0, b = 0 gives zero
+    at all d + 1 points, so no plane is even weakly correct everywhere, and the logistic loss has
+    its minimum at finite weights without any penalty.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     d : int
-        How many features.
+        Number of features.
     separation : float
-        From one centre to the other.
+        Distance between the centres.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -210,9 +210,9 @@ def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Ar
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     noise : float
-        Deviation that is added to every point.
+        Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -236,19 +236,19 @@ def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Ar
 def spirals(
     n: int = 200, turns: float = 1.5, noise: float = 0.05, random_state: Any = None
 ) -> tuple[Array, Ints]:
-    """Two spirals wound into each other, each the other turned by half a circle.
+    """Two intertwined spirals, one the other rotated by half a turn.
 
-    Without noise a row of class y at radius r, between 0.1 and 1, stands at ``turns * r + y / 2``
+    Without noise a row of class y at radius r, between 0.1 and 1, is at ``turns * r + y / 2``
     of a full circle.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     turns : float
-        How often each winds.
+        Number of turns of each spiral.
     noise : float
-        Deviation that is added to every point.
+        Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -273,19 +273,19 @@ def blobs(
 ) -> tuple[Array, Ints]:
     """k Gaussian clouds of standard deviation ``spread``, labelled 0 to k - 1.
 
-    Their centres stand on a circle in the first two features (on a line for d = 1), each 6
-    from the next, so that ``spread`` alone says how hard it is. Sizes differ by at most a row.
+    The centres are on a circle in the first two features (on a line for d = 1), each 6 from the
+    next, so that ``spread`` alone determines the difficulty. Class sizes differ by at most one.
 
     Parameters
     ----------
     k : int
-        How many classes.
+        Number of classes.
     n : int
-        How many rows.
+        Number of rows.
     d : int
-        How many features.
+        Number of features.
     spread : float
-        Deviation of each cloud.
+        Standard deviation of each cloud.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -312,15 +312,15 @@ def blobs(
 def sorted_by_class(n: int = 200, d: int = 2, random_state: Any = None) -> tuple[Array, Ints]:
     """The clouds of ``overlapping`` at separation 2, all of class 0 before all of class 1.
 
-    A method that goes row by row in this order forgets the first class while it sees only the
-    second, and a test set cut from the end has one class: shuffle first.
+    A method that processes rows one by one in this order forgets the first class while it sees only
+    the second, and a test set cut from the end has one class: shuffle first.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     d : int
-        How many features.
+        Number of features.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -337,19 +337,19 @@ def sorted_by_class(n: int = 200, d: int = 2, random_state: Any = None) -> tuple
 def badly_scaled(
     n: int = 200, d: int = 5, decades: float = 6, random_state: Any = None
 ) -> tuple[Array, Ints]:
-    """The clouds of ``overlapping`` at separation 2, its features in very different units.
+    """The clouds of ``overlapping`` at separation 2, with features in very different units.
 
-    Their scales run evenly from ``10 ** (-decades / 2)`` to ``10 ** (decades / 2)``. Each says
-    as much about the class as any other, but no one step size suits them all.
+    The scales range evenly from ``10 ** (-decades / 2)`` to ``10 ** (decades / 2)``. Each feature
+    says as much about the class as any other, but no single step size suits them all.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     d : int
-        How many features.
+        Number of features.
     decades : float
-        From the smallest scale to the largest, in powers of ten.
+        Ratio of the largest scale to the smallest, in powers of ten.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -365,7 +365,7 @@ def badly_scaled(
     return X * 10.0 ** np.linspace(-decades / 2, decades / 2, d), y
 
 
-# ---- what they share ---------------------------------------------------------------------
+# ---- helpers ---------------------------------------------------------------------
 
 
 def _alternating(n: int) -> Ints:
@@ -378,7 +378,7 @@ def _unit(vector: Array) -> Array:
 
 
 def _polar(radius: Array, turn: Array) -> Array:
-    """Points of the plane, the angle in full circles."""
+    """Points of the plane; the angle is in full circles."""
     angle = 2.0 * np.pi * turn
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 

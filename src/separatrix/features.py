@@ -1,4 +1,4 @@
-"""Features in which a linear classifier can do what it cannot do in the rows themselves."""
+"""Features in which classes that no line separates become linearly separable."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Parameters
     ----------
     centers : {"kmeans", "sample"} or array (n_centers, n_features)
-        The means that k-means finds; different rows, drawn at random; or these points.
+        The means found by k-means; distinct rows drawn at random; or the given points.
     gamma : float
         How fast a feature falls off: to 1/e at the distance ``1 / sqrt(gamma)``.
     n_centers : int
-        How many centres to find. If X has fewer different rows, each of them is a centre, and
-        there are no more. Not used if the centres are given.
+        Number of centres to find. If X has fewer distinct rows, each of them is a centre. Not used
+        if the centres are given.
     random_state : int, Generator, RandomState or None
-        Seed of k-means and of the draw.
+        Seed of k-means and of the random sample.
 
     Attributes
     ----------
     centers_ : array (n_centers, n_features)
         Dense, whatever X was.
     n_features_in_ : int
-        Features of the rows of the fit.
+        Number of features seen during fit.
     feature_names_in_ : array
-        If X had names.
+        Names of the features seen during fit, if X has names.
 
     See Also
     --------
-    separatrix.KernelPerceptron : without the features themselves.
+    separatrix.KernelPerceptron : without explicit features.
 
     Notes
     -----
-    Sparse X is taken block by block and never made dense as a whole; the output is dense, and
-    float32 for float32 rows. Distances are sums of squared differences: the usual shortcut
-    ``|x|^2 - 2 x.c + |c|^2`` cancels where it matters most, near a centre. K-means runs on one
-    thread, so that the number of threads does not change the centres; in a tie it may find others
-    in sparse rows than in the same rows stored densely.
+    Sparse X is processed in blocks and never made dense as a whole; the output is dense, and
+    float32 for float32 rows. Distances are sums of squared differences: the usual shortcut ``|x|^2
+    - 2 x.c + |c|^2`` cancels where it matters most, near a centre. K-means runs on one thread, so
+    that the number of threads does not change the centres; in a tie it may find other centres in
+    sparse rows than in the same rows stored densely.
 
     Examples
     --------
@@ -108,22 +108,22 @@ class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(
                 f"centers must be 'kmeans', 'sample' or an array of points, got {self.centers!r}"
             )
-        # Only now, when nothing can fail any more: an earlier fit stays whole until then.
+        # Set only now, when nothing can fail any more: an earlier fit stays intact until then.
         validate_data(self, X, skip_check_array=True)
         self.centers_ = centers
         return self
 
     def transform(self, X: Any) -> AnyArray:
-        """The features of each row, (n, n_centers)."""
+        """Return the features of each row, (n, n_centers)."""
         check_is_fitted(self)
         gamma = self._checked_gamma()
         rows = _rows(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
         features = np.empty((rows.shape[0], len(self.centers_)), dtype=rows.dtype)
         for block in _blocks(rows.shape[0], sum(self.centers_.shape)):
-            # cdist subtracts and squares in float64: a row equal to a centre is 0 away from it.
+            # cdist subtracts and squares in float64: a row equal to a centre has distance 0.
             squares = cdist(_dense(rows[block]), self.centers_, "sqeuclidean")
-            with np.errstate(over="ignore"):  # too far to be squared is infinitely far
+            with np.errstate(over="ignore"):  # a distance whose square overflows is infinite
                 features[block] = np.exp(-gamma * squares)
         return features
 
@@ -142,7 +142,7 @@ class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def _rows(X: Any, owner: RadialBasis) -> Any:
-    """X after the checks of every estimator, a NumPy array or one of SciPy's."""
+    """X after the checks of every estimator, as a NumPy array or a SciPy sparse array."""
     rows = check_rows(X, owner=owner)
     if not isinstance(rows, CsrRows):
         return rows
@@ -161,7 +161,7 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _different(rows: Any, order: Ints, most: int) -> AnyArray:
-    """The first rows in this order that differ from all before them; at most so many."""
+    """The first rows in this order that differ from all before them, at most ``most``."""
     found: dict[bytes, None] = {}
     for block in _blocks(len(order), rows.shape[1]):
         for row in _dense(rows[order[block]]) + 0.0:  # -0.0 becomes 0.0
@@ -179,11 +179,11 @@ def _sample(rows: Any, n_centers: int, seed: int) -> AnyArray:
 
 
 def _means(rows: Any, n_centers: int, seed: int) -> AnyArray:
-    """Means found by k-means; where there are too few different rows, these."""
+    """Means found by k-means; if there are too few distinct rows, these rows."""
     different = _different(rows, np.arange(rows.shape[0]), n_centers)
     if len(different) < n_centers:
         return different
-    from sklearn.cluster import KMeans  # brings in much, and not everyone needs it
+    from sklearn.cluster import KMeans  # slow to import, and rarely needed
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):

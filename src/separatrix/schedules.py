@@ -1,7 +1,7 @@
 """Step sizes: plain callables of the step number t = 1, 2, 3, ...
 
-A step is a row for solvers that go row by row, a batch for mini-batches, a pass for batch
-descent. Any callable ``t -> step size`` will do; the ones here take arrays of t too.
+A step is a row for solvers that process rows one by one, a batch for mini-batches, a pass for batch
+descent. Any callable ``t -> step size`` works; the ones here accept arrays of t too.
 
 >>> InverseScaling(1.0, power=0.5)(4)
 0.5
@@ -27,7 +27,7 @@ REGISTRY: dict[str, type[Schedule]] = {}
 class Schedule(Registered):
     """A step size for every t, vectorised over t.
 
-    A subclass that sets ``name`` registers itself, and can then be written down (``to_dict``).
+    A subclass that sets ``name`` registers itself, and ``to_dict`` can then describe it.
     """
 
     _kind, _registry = "schedule", REGISTRY
@@ -46,16 +46,16 @@ LearningRate = float | Schedule | Callable[[int], float]
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same step always.
+    """A constant step size.
 
     Parameters
     ----------
     step : float
-        Its size.
+        The step size.
 
     See Also
     --------
-    InverseScaling, StepDecay, Pegasos : steps that shrink.
+    InverseScaling, StepDecay, Pegasos : decreasing step sizes.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Constant(Schedule):
     step: float = 1.0
 
     def __call__(self, t: Any) -> Any:
-        """Step."""
+        """The step size, for any t."""
         return self.step + 0.0 * t
 
 
@@ -79,11 +79,11 @@ class InverseScaling(Schedule):
     Parameters
     ----------
     step : float
-        The first step.
+        The first step size.
     power : float
-        How fast it falls; 0.5 to 1 for online methods.
+        How fast it decreases; 0.5 to 1 for online methods.
     delay : float
-        After so many steps it is ``2^-power`` of the first.
+        After this many steps it is ``2^-power`` times the first.
 
     See Also
     --------
@@ -113,11 +113,11 @@ class StepDecay(Schedule):
     Parameters
     ----------
     step : float
-        The first step.
+        The first step size.
     factor : float
-        By which it is multiplied ...
+        Factor by which the step size is multiplied.
     every : int
-        ... after so many steps.
+        Number of steps between two multiplications.
 
     See Also
     --------
@@ -178,7 +178,7 @@ class Pegasos(Schedule):
 
 
 def from_dict(data: Mapping[str, Any]) -> Schedule:
-    """The schedule that ``to_dict`` wrote down as plain data.
+    """Create the schedule that ``to_dict`` described as plain data.
 
     >>> InverseScaling(0.5).to_dict()
     {'schedule': 'inverse_scaling', 'step': 0.5, 'power': 0.5, 'delay': 1.0}
@@ -189,11 +189,11 @@ def from_dict(data: Mapping[str, Any]) -> Schedule:
 
 
 def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Callable[[int], float]:
-    """A number as a constant schedule, a callable as it is; what is neither is refused."""
+    """Turn a number into a constant schedule; keep a callable; refuse anything else."""
     if isinstance(learning_rate, Schedule):
         schedule = learning_rate.bind(l2)
         if not 0.0 < float(schedule(1)) < np.inf:
-            step_sizes(schedule, 1, 1)  # which says what is wrong with it, but for a step of 0
+            step_sizes(schedule, 1, 1)  # raises for any wrong step but 0
             raise ValueError(f"{schedule!r} begins with a step of 0; the first must be positive")
         return schedule
     if callable(learning_rate):

@@ -224,7 +224,7 @@ def test_a_monitor_goes_on(tmp_path):
 
 def test_partial_fit_refuses(tmp_path):
     clf = LinearClassifier(callbacks=[Checkpoint(tmp_path / "run")])
-    with pytest.raises(ValueError, match="a Checkpoint keeps the passes of fit"):
+    with pytest.raises(ValueError, match="a Checkpoint saves the passes of fit"):
         clf.partial_fit(X, Y)
 
 

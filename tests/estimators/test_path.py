@@ -291,7 +291,7 @@ def test_fits_that_end_early_are_told_in_one_warning():
     ) as told:
         path(X, y, strengths=4, max_iter=1, tol=1e-9)
     assert len(told) == 1
-    with pytest.warns(ConvergenceWarning, match="known to be at rest.*: raise max_iter, scale"):
+    with pytest.warns(ConvergenceWarning, match="known to have converged.*: raise max_iter, scale"):
         path(X, y, strengths=4, max_iter=1, tol=None)
 
 
@@ -316,7 +316,7 @@ def test_free_features_may_leave_nothing_to_explain():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"l1_ratio": 0}, "l1_ratio=0 leaves no l1.*l2s="),
+        ({"l1_ratio": 0}, "l1_ratio=0 means no l1.*l2s="),
         ({"l1_ratio": -0.1}, "l1_ratio must be"),
         ({"l1_ratio": 1.1}, "l1_ratio must be"),
         ({"l1_ratio": np.nan}, "l1_ratio must be"),
@@ -329,7 +329,7 @@ def test_free_features_may_leave_nothing_to_explain():
         ({"strengths": "many"}, "strengths must be"),
         ({"smallest": 0.0}, "smallest must be"),
         ({"smallest": 1.5}, "smallest must be"),
-        ({"strengths": [0.1], "smallest": 0.1}, "smallest=0.1 is where a grid ends"),
+        ({"strengths": [0.1], "smallest": 0.1}, "smallest=0.1 is the end of a grid"),
         ({"penalty_weights": np.zeros(15)}, "all penalty_weights are 0"),
         ({"penalty_weights": np.ones(14)}, "penalty_weights has 14 entries"),
         ({"penalty_weights": np.full(15, -1.0)}, "must be finite and not negative"),

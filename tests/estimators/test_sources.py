@@ -183,9 +183,9 @@ def test_the_monitor_reads_a_source():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: Perceptron().fit(s, LABELS[2]), "labels and weights of its own, and y came"),
-        (lambda s: LinearClassifier().fit(s, sample_weight=WEIGHT), "and sample_weight came"),
-        (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "and y came beside it"),
+        (lambda s: Perceptron().fit(s, LABELS[2]), "labels and weights of its own, but y was also"),
+        (lambda s: LinearClassifier().fit(s, sample_weight=WEIGHT), "but sample_weight was also"),
+        (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "but y was also given"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
         (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.whole), "scoring='roc_auc' is"),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
@@ -226,7 +226,7 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     assert np.array_equal(clf.fit(source).decision_function(X), scores)
     assert clf.score(source) == np.mean(clf.predict(X) == y)
     assert clf.score(chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
-    with pytest.raises(ValueError, match="takes no weights of rows"):
+    with pytest.raises(ValueError, match="does not support sample weights"):
         clf.fit(whole(y, WEIGHT))
 
 

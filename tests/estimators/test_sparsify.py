@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import separatrix
 from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
-from separatrix.apps.cli.figures import telling
+from separatrix.apps.cli.figures import important
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -34,7 +34,7 @@ def test_a_sparsified_model_says_what_it_said(k, tmp_path):
         assert one.score(X, y) == dense.score(X, y)
         for name in ("zero_", "selected_", "undecided_"):
             assert np.array_equal(getattr(one, name), getattr(dense, name))
-    assert telling(clf) == telling(dense)
+    assert important(clf) == important(dense)
     assert separatrix.certify(clf, X, y).gap == separatrix.certify(dense, X, y).gap
     assert str(separatrix.diagnose(clf, X, y)) == str(separatrix.diagnose(dense, X, y))
     assert isinstance(loaded.densify().coef_, np.ndarray)

@@ -204,7 +204,7 @@ def test_a_start_is_for_the_features_as_given():
 def test_what_cannot_be_is_refused():
     X, y, _ = data()
     clf = LinearClassifier(standardize=True)
-    with pytest.raises(ValueError, match=r"standardize=True needs .* partial_fit sees a few"):
+    with pytest.raises(ValueError, match=r"standardize=True needs .* partial_fit sees only a few"):
         clf.partial_fit(X, y)
     with pytest.raises((TypeError, ValueError), match="standardize"):
         LinearClassifier(standardize="yes").fit(X, y)

@@ -40,8 +40,8 @@ def test_what_is_not_covered_is_refused_by_name():
         (SGDClassifier(loss="modified_huber"), "modified_huber"),
         (SGDClassifier(loss="squared_error"), "regression"),
         (SGDClassifier(loss="huber"), "regression"),
-        (SGDClassifier(penalty="l1"), "'hinge' has a kink"),
-        (SGDClassifier(penalty="elasticnet"), "'hinge' has a kink"),
+        (SGDClassifier(penalty="l1"), "'hinge' is not smooth"),
+        (SGDClassifier(penalty="elasticnet"), "'hinge' is not smooth"),
         (SGDClassifier(learning_rate="pa1", eta0=1.0), "pa1"),
         (Perceptron(early_stopping=True), "early_stopping=True"),
         (RidgeClassifier(positive=True), "positive=True"),
@@ -69,7 +69,7 @@ def test_rows_that_cannot_be_those_of_the_fit_are_refused():
         certify(LogisticRegression(), X, y)
     with pytest.raises(TypeError, match="loss and l2"):
         certify(model, X, y, loss="hinge")
-    with pytest.raises(TypeError, match="do not tell"):
+    with pytest.raises(TypeError, match="do not define"):
         certify((model.coef_, model.intercept_), X, y)
     with pytest.raises(ValueError, match="do not fit"):
         certify((np.ones((3, 3)), np.ones(3)), X, y, loss="hinge", l2=1.0)

@@ -169,7 +169,7 @@ def test_mistakes_are_bounded_only_where_the_theorem_holds(settings):
     (early,) = (f for f in diagnose(clf, X, y).findings if f.cause == "stopped early")
     covered = settings not in NOT_COVERED
     assert (early.evidence["mistake_bound"] is not None) == covered
-    assert ("mistakes in all" in early.sentence) == covered
+    assert ("mistakes in total" in early.sentence) == covered
 
 
 def test_sample_weights_leave_no_bound_on_mistakes():
@@ -203,7 +203,7 @@ def test_unfitted(clf):
 def test_errors_say_what_is_expected():
     X, y = overlapping()
     clf = LinearClassifier().fit(X, y)
-    with pytest.raises(TypeError, match="diagnose knows Perceptron, LinearClassifier, "):
+    with pytest.raises(TypeError, match="diagnose supports Perceptron, LinearClassifier, "):
         diagnose(SGDClassifier(), X, y)
     with pytest.raises(TypeError, match="pass X and y as arrays or sparse matrices"):
         diagnose(clf, separatrix.ArraySource(X, y, np.array([-1, 1])), y)
@@ -213,7 +213,7 @@ def test_errors_say_what_is_expected():
         diagnose(clf, X[:, :4], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         diagnose(clf, X, y[:-1])
-    with pytest.raises(ValueError, match=r"the labels \[3.0\], which the fit did not know"):
+    with pytest.raises(ValueError, match=r"the labels \[3.0\], which the fit did not have"):
         diagnose(clf, X, np.where(y > 0, 3.0, y))
     with pytest.raises(ValueError, match="NaN"):
         diagnose(clf, np.where(X > 2, np.nan, X), y)

@@ -217,23 +217,23 @@ def test_what_is_not_the_same_here_is_refused_by_name():
         (LinearSVC(multi_class="crammer_singer", fit_intercept=False), {"n": 10}, "crammer"),
         (Perceptron(), {"X": X, "y": y}, "against the rest"),
         (SGDClassifier(loss="squared_hinge", class_weight="balanced"), {"X": X, "y": y},
-         "against the rest alone"),
+         "only the class that stands against the rest"),
         (SGDClassifier(loss="log_loss", class_weight="balanced"), {"X": X, "y": y},
-         "against the rest alone"),
+         "only the class that stands against the rest"),
         (RidgeClassifier(class_weight="balanced"),
          {"X": X, "y": y, "sample_weight": np.ones(120)}, "counts rows"),
         (SGDClassifier(early_stopping=True), {}, "early_stopping"),
-        (SGDClassifier(penalty="l1"), {"n": 10}, "'hinge' has a kink"),
+        (SGDClassifier(penalty="l1"), {"n": 10}, "'hinge' is not smooth"),
         (LogisticRegressionCV(), {"n": 10}, "chooses C"),
         (RidgeClassifierCV(), {"n": 10}, "chooses alpha"),
         (LogisticRegression(n_jobs=-2), {"n": 10}, "n_jobs=-2"),
-        (LinearClassifier(), {}, "none of scikit-learn's"),
+        (LinearClassifier(), {}, "not a scikit-learn classifier"),
         (BaseEstimator(), {}, "BaseEstimator"),
     ]  # fmt: skip
     for model, given, word in refused:
         with pytest.raises(ValueError, match=word):
             from_sklearn(model, **given)
-    with pytest.raises(TypeError, match="in place of rows"):
+    with pytest.raises(TypeError, match="n replaces rows"):
         from_sklearn(LogisticRegression(), X, y, n=10)
 
 
@@ -271,5 +271,5 @@ def test_what_stands_in_place_of_rows_is_checked():
     for n in ("a", True, float("nan"), 0):
         with pytest.raises(ValueError, match="n must be a number of rows above 0"):
             from_sklearn(LogisticRegression(), n=n)
-    with pytest.raises(TypeError, match="sample_weight is of rows"):
+    with pytest.raises(TypeError, match="sample_weight needs rows"):
         from_sklearn(LogisticRegression(), sample_weight=np.ones(3), n=3)

@@ -164,7 +164,10 @@ def test_a_fit_with_a_loss_of_your_own_is_refused_whatever_the_parameters_say(tm
     for y in (TWO, THREE):
         clf = LinearClassifier(Own(), solver=separatrix.LBFGS(), l2=0.1).fit(X, y)
         clf.set_params(loss="logistic")
-        with pytest.raises(TypeError, match=r"trace_.loss is 'Own'.*fit with what separatrix has"):
+        with pytest.raises(
+            TypeError,
+            match=r"trace_.loss is 'Own'.*fit with losses, solvers and schedules of separatrix",
+        ):
             separatrix.save(clf, tmp_path / "model.sep")
 
 

@@ -156,7 +156,7 @@ def test_a_loss_whose_parameters_are_not_known_is_refused():
             self.scale = scale
 
     try:
-        with pytest.raises(TypeError, match=r"Scaled has parameters that are not known.*dataclass"):
+        with pytest.raises(TypeError, match=r"Scaled has unknown parameters.*dataclass"):
             Scaled(2.0).to_dict()
     finally:
         del losses.REGISTRY["scaled"]
@@ -169,7 +169,7 @@ def test_unknown_names_list_what_is_known(room):
         room.from_dict({kind: "none"})
     assert all(name in str(error.value) for name in room.REGISTRY)
     for data in ({}, {"name": "none"}, {kind: 3}, [kind], None):
-        with pytest.raises(ValueError, match=f"a {kind} as plain data is a dictionary"):
+        with pytest.raises(ValueError, match=f"a {kind} as plain data must be a dictionary"):
             room.from_dict(data)
 
 
@@ -178,5 +178,5 @@ def test_unknown_parameters_list_what_is_known():
         solvers.from_dict({"solver": "LBFGS", "memroy": 5})
     with pytest.raises(ValueError, match="'hinge' has no parameter 'margin'; known are none"):
         losses.from_dict({"loss": "hinge", "margin": 2.0})
-    with pytest.raises(ValueError, match="none of the kinds of plain data"):
+    with pytest.raises(ValueError, match="not one of the kinds of plain data"):
         solvers.from_dict({"solver": "Rosenblatt", "learning_rate": {"constant": 1.0}})

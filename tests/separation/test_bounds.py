@@ -37,7 +37,7 @@ def test_two_numbers_far_from_zero():
     X = np.array([[1e12], [1e12 + 1]])
     found = separability(X, [0, 1])
     assert_proven(found, X, signed(X, np.array([0, 1])), tight=1e-13)
-    assert "is 5e-13, pinned by 2 rows" in str(found)
+    assert "is 5e-13, determined by 2 rows" in str(found)
     assert "at most 4.001e+48 mistakes" in str(found)  # 4.00000000001e48, rounded up
 
 

@@ -70,7 +70,7 @@ def test_bad_input_is_refused_with_what_to_do():
         separability(CORNERS, [1, 1, 1, 1])
     with pytest.raises(ValueError, match="3 names for 2 features"):
         separability(CORNERS, LOGIC["and"], feature_names=["a", "b", "c"])
-    with pytest.raises(ValueError, match="a name twice"):
+    with pytest.raises(ValueError, match="a duplicate"):
         separability(CORNERS, LOGIC["and"], feature_names=["a", "a"])
     with pytest.raises(ValueError, match="NaN"):
         separability([[np.nan], [1.0]], [0, 1])

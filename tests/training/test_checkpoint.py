@@ -216,7 +216,7 @@ def test_another_run_is_refused_and_the_difference_named(tmp_path, monkeypatch, 
 def test_what_has_no_name_is_refused(tmp_path):
     solver = GradientDescent(learning_rate=lambda t: 0.1 / t)
     keep = Checkpoint(tmp_path / "run")
-    with pytest.raises(TypeError, match="cannot be written down as plain data"):
+    with pytest.raises(TypeError, match="cannot be converted to plain data"):
         minimize(objective("logistic", 0.1, 2), solver, callbacks=[keep])
     assert not list(tmp_path.iterdir())
 

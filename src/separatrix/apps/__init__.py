@@ -1,1 +1,1 @@
-"""Programs for people: what they do, anyone can do by the public names of the package."""
+"""Programs for end users, built on the public names of the package."""

@@ -1,4 +1,4 @@
-"""The scikit-learn face."""
+"""The estimators, with the interface of scikit-learn."""
 
 from .cv.estimator import LinearClassifierCV
 from .kernel import KernelPerceptron

@@ -1,4 +1,4 @@
-"""What the estimators share: from data and parameters to a fitted model, all or nothing."""
+"""Code shared by the estimators: from data and parameters to a fitted model, all or nothing."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ from .validation_loss import ValidationLoss, Watcher
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Hyper-parameters after their check."""
+    """Hyper-parameters after validation."""
 
     loss: Loss
     penalty: Penalty
     stop: Stop
     keep: str
     features: FeatureMap | None = None
-    """Those that the solver sees, if they are others than those given."""
+    """Settings for the solver, if they differ from the given ones."""
     given: Source | None = None
     """The rows before they were standardised, if they were."""
     watchers: tuple[Watcher, ...] = ()
-    """Called after every pass, before the user's own callbacks; the history gains their columns."""
+    """Called after every pass, before the user's callbacks; the history gets their columns."""
 
     def kept_by(self, solver: Solver) -> FitSettings:
-        """A solver that averages is asked for its average."""
+        """With these settings, make an averaging solver return its average."""
         averages = self.keep == "last" and getattr(solver, "average", False)
         return replace(self, keep="average") if averages else self
 
 
 class LinearModel(LinearPredictor):
-    """A linear classifier, whatever trains it."""
+    """A linear classifier, with any training method."""
 
     # Set by subclasses' __init__.
     start: Any
@@ -105,10 +105,10 @@ class LinearModel(LinearPredictor):
     def _posed(
         self, settings: FitSettings, source: Source, seed: int
     ) -> tuple[FitSettings, Objective, Solver, Array]:
-        """What is to be minimised, by whom and from where; without features that no row stores.
+        """The objective, solver and start; features that no row stores are removed.
 
-        These stay where their weights are not 0 from the start, and where a solver goes row by
-        row, for ``partial_fit`` goes on from there and may meet them.
+        Such features are kept where their weights are not 0 at the start, and if a solver visits
+        single rows, because ``partial_fit`` continues from there and may encounter them.
         """
         objective = self._objective(settings, source)
         W = self._start(objective, seed, settings.features)
@@ -125,13 +125,13 @@ class LinearModel(LinearPredictor):
         return settings, objective, self._solver(objective, partial=False), W
 
     def _asks_by_row(self) -> bool:
-        """Whether the user asks for a solver that goes row by row."""
+        """Whether the user chose a solver that visits single rows."""
         return True
 
     def _watched(
         self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
     ) -> FitSettings:
-        """The same, with what is to watch the whole fit: the rows that the source holds out."""
+        """The same settings, with observers of the whole fit: rows that the source holds out."""
         held_out = objective.source.validation
         if held_out is None:
             return settings
@@ -139,8 +139,8 @@ class LinearModel(LinearPredictor):
         return replace(settings, watchers=(*settings.watchers, watch))
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
-        """What all passes over all rows leave to see."""
-        # Only partial_fit goes on from it, row by row and with the features as given.
+        """Set the attributes that describe a complete fit."""
+        # Only partial_fit continues from it, row by row and with the features as given.
         state = result.state if solver.by_row and settings.features is None else None
         self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.infos), self.trace_.n_updates
@@ -149,7 +149,7 @@ class LinearModel(LinearPredictor):
             self.history_ |= watcher.columns()
 
     def _standardized(self, settings: FitSettings, source: Source) -> tuple[FitSettings, Source]:
-        """With ``standardize`` features of one scale, and what takes their weights back."""
+        """With ``standardize``, scale the features; return what converts their weights back."""
         if not self.standardize:
             return settings, source
         found = feature_standardization(source, centre=self.fit_intercept)
@@ -157,7 +157,7 @@ class LinearModel(LinearPredictor):
         return replace(settings, features=features, given=source), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        """Two classes have the form of their own, more the joint one."""
+        """The objective: two classes have their own form, more have the joint one."""
         loss = settings.loss.for_classes(len(source.classes))
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
@@ -185,12 +185,12 @@ class LinearModel(LinearPredictor):
         )  # fmt: skip
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
-        """Rows that come as a source: as they are, or weighed by their class too."""
+        """A given source, unchanged or with class weights."""
         refuse_labels_beside(y, sample_weight)
         if not len(source.classes):
             raise ValueError(
-                "this source has no labels, so its rows can only be predicted: say which column "
-                "they are, separatrix.read(..., target='...')"
+                "this source has no labels, so its rows can only be predicted: name the column "
+                "of labels, separatrix.read(..., target='...')"
             )
         check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
@@ -198,7 +198,7 @@ class LinearModel(LinearPredictor):
         return weighed
 
     def _keep_reading(self, source: Source) -> None:
-        """How the rows of files are read, and the names of their columns; others have none."""
+        """Note how the rows of files are read, and the names of their columns."""
         before = getattr(self, "_reading", None)
         for name in ("feature_names_in_", "_reading"):
             self.__dict__.pop(name, None)
@@ -217,7 +217,7 @@ class LinearModel(LinearPredictor):
             same_features(before.encoding.coef_names, encoding.coef_names)
 
     def _check_features(self, X: Any, reset: bool) -> None:
-        """Number and names of the features: noted, or compared with those of the fit."""
+        """Record the number and names of the features, or compare them with those of the fit."""
         plain = type(X) is np.ndarray or sp.issparse(X)
         nameless = plain and not hasattr(self, "feature_names_in_")
         if nameless and (reset or X.shape[1] == self.n_features_in_):
@@ -226,7 +226,7 @@ class LinearModel(LinearPredictor):
             validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _start(self, objective: Objective, seed: int, features: FeatureMap | None = None) -> Array:
-        """The weights to begin with, of the features that the solver sees."""
+        """The initial weights of the features that the solver sees."""
         if self.warm_start and hasattr(self, "coef_"):
             return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
@@ -242,11 +242,11 @@ class LinearModel(LinearPredictor):
         return W
 
     def _callbacks(self) -> tuple[Callback, ...]:
-        """Those of the fit to all rows."""
+        """The callbacks of the fit to all rows."""
         return tuple(self.callbacks)
 
     def _drawn(self) -> tuple[str, ...]:
-        """What of a run chance alone chose, so that it may be chosen otherwise."""
+        """The random choices of a run, which may be made differently."""
         if not checks.is_left_to_chance(self.random_state):
             return ()
         warm = self.warm_start and hasattr(self, "coef_")
@@ -300,7 +300,7 @@ class LinearModel(LinearPredictor):
 
     @property
     def embedding_strengths_(self) -> Ints:
-        """How often each row moved the weights, (n,); for solvers that tell rows apart."""
+        """How often each row moved the weights, (n,); for solvers that visit single rows."""
         check_is_fitted(self)
         if self.trace_.strengths is None:
             raise AttributeError(
@@ -311,7 +311,7 @@ class LinearModel(LinearPredictor):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Self]:
-        """If the fit fails, the estimator is as it was before."""
+        """If the fit fails, restore the previous state of the estimator."""
         before = dict(vars(self))
         try:
             yield self

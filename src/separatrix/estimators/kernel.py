@@ -39,60 +39,60 @@ from .thresholds import KERNEL_CACHE_MB
 
 
 class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
-    """The perceptron in the dual: it sees the rows only through a kernel.
+    """The perceptron in the dual: it accesses the rows only through a kernel.
 
-    The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so that
-    scores are sums of kernel values, ``sum_i a_i * (K(x_i, x) + 1)``; the 1 is the bias. On the
-    linear kernel it takes the same steps as :class:`Perceptron`, row for row. Two classes: a row
-    is a mistake when ``y * score <= 0``, and then its ``a_i`` grows by ``y``. More: one column of
-    coefficients per class; a mistake is a rival that reaches the true class, which then gains
-    the row, while the best rival (the first of equal ones) loses it.
+    The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so scores
+    are sums of kernel values, ``sum_i a_i * (K(x_i, x) + 1)``; the 1 is the bias. With the linear
+    kernel it takes the same steps as :class:`Perceptron`, row for row. Two classes: a row is a
+    mistake when ``y * score <= 0``; then its ``a_i`` grows by ``y``. More classes: there is one
+    column of coefficients per class; a row is a mistake when a rival reaches the true class, which
+    then gains the row, while the best rival (the first in a tie) loses it.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"} or callable
-        See :mod:`separatrix.kernels`. A callable gets two arrays (or CSR matrices) A and B and
+        See :mod:`separatrix.kernels`. A callable takes two arrays (or CSR matrices) A and B and
         returns (len(A), len(B)). With "precomputed", X is the kernel matrix: (n, n) to fit, and
         (rows, n) to classify.
     gamma : {"scale", "auto"} or float
-        Of rbf, poly, sigmoid and laplacian. "scale": 1 / (features * X.var()); "auto": 1 /
+        For rbf, poly, sigmoid and laplacian. "scale": 1 / (features * X.var()); "auto": 1 /
         features.
     degree : int
-        Of poly.
+        Degree of poly.
     coef0 : float
-        Of poly and sigmoid.
+        Constant of poly and sigmoid.
     max_iter : int
-        Most passes over the data.
+        Maximum number of passes over the data.
     learning_rate : number, schedule or callable
         As in :class:`Perceptron`. A number only rescales the scores.
     shuffle : bool
-        A fresh permutation of the rows every pass, from one seed; else the order given.
+        Permute the rows anew in every pass, from one seed; else keep the given order.
     keep : {"auto", "last", "average", "voted"}
-        The last weights; their mean after every row; or the votes of all weight vectors there
-        were, each with as many as it survived rows, counted from 1 at its creation (a score of
-        0 is a vote for the larger of two classes, the first of more): as good as the average,
-        and as slow to classify as there were updates. "auto": the last after a pass without
-        mistakes, else the average (see budget).
+        "last": the last weights. "average": their mean after every row. "voted": the votes of all
+        weight vectors, each weighted by the number of rows it survived, counted from 1 at its
+        creation (score 0 is a vote for the larger of two classes, or the first of more): as good as
+        the average, but classification is slower the more updates there were. "auto": the last
+        after a pass without mistakes, else the average (see budget).
     budget : int or None
-        Most supports. When a row would be one too many, the support with the smallest part of
-        the weights (``|a|^2 K(x, x)``; of equal ones the oldest) leaves, and its part is
-        projected on the remaining support most similar to it: to drop it outright, chosen by
-        this rule, by age or by margin, cost more accuracy in trials. Not with "average" and
-        "voted", which would still need every row that they ever held; "auto" is then the last
-        weights after a pass without mistakes, else those of the pass end with the fewest.
+        Maximum number of supports. When a row would exceed it, the support with the smallest share
+        of the weights (``|a|^2 K(x, x)``; the oldest in a tie) is removed, and its share is
+        projected onto the remaining support most similar to it: dropping it outright, chosen by
+        this rule, by age or by margin, was less accurate in trials. Not with "average" and "voted",
+        which need every former support; "auto" is then the last weights after a pass without
+        mistakes, else those at the pass end with the fewest.
     cache_mb : float or None
-        Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept
-        (rbf, dense: of rows that were mistakes twice); at least one row. It changes the time,
-        not the result. None: 200, but 0 for rbf of dense rows without a budget, whose kernel rows
-        are about as soon computed again, unless features are few and passes a hundred.
+        Memory for rows of the kernel matrix, in megabytes; the most recently used rows are kept
+        (rbf, dense: of rows that were mistakes twice), at least one. It changes the time, not the
+        result. None: 200, but 0 for rbf of dense rows without a budget, whose kernel rows are about
+        as fast to recompute, unless there are few features and about a hundred passes.
     patience : int or None
-        Stop after so many passes in a row that met no fewer mistakes than the best before them.
+        Stop after this many consecutive passes without fewer mistakes than the best before.
     max_norm : float or None
         Stop when the norm of the weights, in feature space, exceeds it.
     tol : float or None
-        Stop when the loss met in a pass and the weights barely change.
+        Stop when the loss during a pass and the weights barely change.
     fit_intercept : bool
-        Whether 1 is added to the kernel.
+        Whether to add 1 to the kernel.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     random_state : int, Generator, RandomState or None
@@ -101,57 +101,57 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         As in :class:`Perceptron`. ``step.weights`` are the coefficients of all rows, (1, n) or
         (k, n), and ``step.state["scores"]`` their scores.
     verbose : bool or int
-        A live line on stderr, unless False or 0.
+        Show progress on stderr, unless False or 0.
 
     Attributes
     ----------
     embedding_strengths_ : array (n,), or (n, k) for k > 2 classes
-        How often each row was a mistake; for more classes, signed: how often it was gained minus
-        how often it was lost by each class. Supports that left keep their counts.
+        Number of mistakes of each row; for more classes, signed: how often each class gained the
+        row minus how often it lost it. Removed supports keep their counts.
     support_ : array (n_support,)
-        Rows with a coefficient; for "voted", rows that any of the weight vectors has.
+        Rows with a coefficient; for "voted", in any of the weight vectors.
     support_vectors_ : array or CSR matrix (n_support, d)
         Empty for "precomputed".
     dual_coef_ : array (1 or k, n_support)
         Scores are ``dual_coef_ @ (K(support_vectors_, X) + 1)``; for "voted", of the last vector.
     intercept_ : array (1,) or (k,)
-        The part of the scores that the 1 brings: the sum of the coefficients.
+        The part of the scores from the added 1: the sum of the coefficients.
     coef_ : array (1 or k, d)
-        Only for the linear kernel.
+        Weights of the features, only for the linear kernel.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
     n_iter_ : int
-        Passes.
+        Number of passes.
     n_updates_ : int
-        Mistakes, each of which was an update.
+        Number of mistakes, each of which was an update.
     history_ : dict of arrays
         ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
     n_features_in_ : int
-        Features of the rows of the fit.
+        Number of features seen during fit.
     feature_names_in_ : array
-        If X had names.
+        Names of the features seen during fit, if X has names.
     stop_ : str
         As in :class:`Perceptron`. "cycle", for a fixed order, a constant step and no budget: the
-        scores of all rows were the same before, so that this run would go on for ever.
+        scores of all rows repeated, so the run would go on forever.
     converged_ : bool
         Whether ``stop_`` is "no mistakes" or "tol".
     trace_ : KernelTrace
-        ``clf.trace_.recording(X, y)`` is the fit step by step.
+        ``clf.trace_.recording(X, y)`` replays the fit step by step.
 
     See Also
     --------
-    Perceptron : the same in the primal.
+    Perceptron : the same algorithm in the primal.
     features.RadialBasis : a few kernel columns as features.
 
     Notes
     -----
-    Not here, of what :class:`Perceptron` has: ``l2`` (a decay at every row would touch all
-    coefficients at every row, and the bias apart from them), ``update="batch"`` (it needs the
-    whole kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
-    coefficients of rows yet unknown), ``keep="best"``, sample weights and ``partial_fit``.
+    Not available, unlike in :class:`Perceptron`: ``l2`` (a decay at every row would change all
+    coefficients at every row, and the bias separately), ``update="batch"`` (it needs the whole
+    kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
+    coefficients of unknown rows), ``keep="best"``, sample weights and ``partial_fit``.
 
     Memory: the cache, the supports, and some numbers per row and class (about 15 for two classes);
-    never the whole kernel matrix, and of dense rows with "rbf" no copy, in float64 or float32.
+    never the whole kernel matrix, and no copy of dense rows with "rbf", in float64 or float32.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             refuse_labels_beside(y, None)
             X, y = rows_and_labels(X)
         stop = self._checked_stop()
-        # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
+        # The loop for dense Gaussians reads either type, so that float32 rows are not copied.
         found = sound_rows(X)[0]
         either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(found)
         rows = self._checked_rows(found, [np.float64, np.float32] if either else np.float64)
@@ -244,12 +244,12 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             rules, self.callbacks, progress=progress_line(self.verbose),
             solver_state=partial(space.expected_state, run.scores.shape),
         )  # fmt: skip
-        settings = partial(self._told_settings, rows, labels, stop, kernel)
+        settings = partial(self._run_settings, rows, labels, stop, kernel)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
         with whole.begun():
-            why = loop.train(run.steps())[1]  # without the last step: a lot to hold on to
-        # Only now, when nothing can fail any more: an earlier fit stays whole until then.
+            why = loop.train(run.steps())[1]  # drops the last step, which takes much memory
+        # Set only now, when nothing can fail any more: an earlier fit stays intact until then.
         validate_data(self, X, skip_check_array=True)
         self.classes_ = classes
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
@@ -261,10 +261,10 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         self._keep(run, kernel, rows, loop.rule)
         return self
 
-    def _told_settings(
+    def _run_settings(
         self, rows: Matrix, labels: AnyArray, stop: Stop, kernel: Kernel
     ) -> dict[str, Any]:
-        """What a run depends on, beside its seed."""
+        """Everything that a run depends on, except its seed."""
         rules = asdict(stop)
         del rules["max_iter"]
         schedule = as_schedule(self.learning_rate)
@@ -277,7 +277,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         }  # fmt: skip
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
-        """X as SciPy's CSR or a C-contiguous array."""
+        """Convert X to CSR or a C-contiguous array."""
         with words_told(X):
             return check_array(
                 X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
@@ -294,8 +294,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         bound = checks.whole("budget", self.budget, optional=True)
         if bound and self.keep in ("average", "voted"):
             raise ValueError(
-                f"budget={self.budget!r} cannot be kept with keep={self.keep!r}: past weights "
-                "need every row that they ever held; use keep='auto' or 'last', or budget=None"
+                f"budget={self.budget!r} cannot be used with keep={self.keep!r}: past weights "
+                "need every former support; use keep='auto' or 'last', or budget=None"
             )
         return Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
@@ -331,14 +331,14 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             np.ones(len(numbers)) if weight is None else weight,
             as_schedule(self.learning_rate),
             self.shuffle,
-            int(rng.integers(2**62)),  # drawn as Perceptron does: one seed, one order of rows
+            int(rng.integers(2**62)),  # as in Perceptron: one seed, one order of rows
             self.budget,
             logs=self.keep == "voted",
             averages=self.keep in ("auto", "average") and self.budget is None,
         )
 
     def _keep(self, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, rule: str) -> None:
-        """The model, from the last whole pass, and what ended the run."""
+        """Set the model from the last complete pass, and the reason why the run ended."""
         found = KernelExpansion.of(run, kernel, rows, self.keep, rule)
         self._show(found)
         counts = run.ended.counts
@@ -349,7 +349,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             self._coef = found.scaled(np.asarray(found.sums @ self.support_vectors_))
 
     def _show(self, found: KernelExpansion) -> None:
-        """The attributes that tell of it."""
+        """Set the public attributes."""
         self._expansion, self.support_, self.support_vectors_ = found, found.support, found.vectors
         self.dual_coef_, self.intercept_ = found.scaled(found.sums), found.scaled(found.bias_sums)
 
@@ -367,7 +367,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self._coef
 
     def decision_function(self, X: Any) -> Array:
-        """Scores, for "voted" sums of votes: for two classes (n,), above 0 the larger; else (n, k).
+        """Scores, or sums of votes for "voted": for two classes (n,), above 0 the larger; else (n,
+        k).
 
         Two classes: votes for the larger minus votes for the smaller.
         """
@@ -378,7 +379,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; on a tie of two classes the larger, of more the first."""
+        """Class of each row; in a tie the larger of two classes, the first of more."""
         scores = self.decision_function(X)
         if len(self.classes_) == 2:
             return self.classes_[(scores >= 0.0).astype(np.intp)]
@@ -386,7 +387,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self.classes_[first_best]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified right: of X and y, or of a source."""
+        """Weighted accuracy on X and y, or on a source."""
         if not isinstance(X, Source):
             y = check_labels(y) if y is None else y
             return float(super().score(X, y, sample_weight))

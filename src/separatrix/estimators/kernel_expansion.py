@@ -1,4 +1,4 @@
-"""A fitted kernel perceptron in use: scores, or votes, as sums over its supports."""
+"""Predictions of a fitted kernel perceptron: scores, or votes, as sums over its supports."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .thresholds import KERNEL_BLOCK_BYTES, KERNEL_BLOCK_ROWS
 
 
 def as_matrix(rows: Rows) -> Matrix:
-    """Rows as a kernel takes them: SciPy's CSR, or an array."""
+    """Rows in the format for kernels: CSR, or an array."""
     return as_scipy(rows) if isinstance(rows, CsrRows) else rows
 
 
 def rows_and_labels(source: Source) -> tuple[Matrix, AnyArray]:
-    """Of a source in memory, whose rows all weigh the same."""
+    """Rows and labels of a source in memory, whose rows must have equal weights."""
     if not isinstance(source, InMemory):
         raise TypeError(
-            f"KernelPerceptron compares any row with any other and needs them in memory, and "
-            f"{type(source).__name__} reads them from elsewhere: fit some of them, "
-            "fit(source.sample(10_000)), or all of them by Perceptron().fit(source)"
+            f"KernelPerceptron compares all pairs of rows and needs them in memory, but "
+            f"{type(source).__name__} does not hold them in memory: fit some of them, "
+            "fit(source.sample(10_000)), or all of them with Perceptron().fit(source)"
         )
     if source.weight is not None and np.any(source.weight != 1.0):
         raise ValueError(
-            "KernelPerceptron takes no weights of rows, and those of the source are not all "
+            "KernelPerceptron does not support sample weights, and those of the source are not all "
             "1: use Perceptron().fit(source), or a source without weights"
         )
     return as_matrix(source.block().X), labels_of(source)
@@ -43,15 +43,15 @@ def rows_and_labels(source: Source) -> tuple[Matrix, AnyArray]:
 class KernelExpansion:
     """``f(x) = sum_i a_i * (K(x_i, x) + bias)`` over the supports x_i, for every class.
 
-    The coefficients are ``unit * sums / visits``: made of sums that are exact for whole numbers,
-    so that ties are ties. With ``votes``, those of all weight vectors there were instead.
+    The coefficients are ``unit * sums / visits``: the sums are exact for whole numbers, so that
+    ties are exact. With ``votes``, all weight vectors of the run vote instead.
     """
 
     kernel: Kernel
     bias: float
     support: Ints
     vectors: Matrix
-    """The supports; empty where the kernel is precomputed."""
+    """The supports; empty if the kernel is precomputed."""
     sums: Array
     bias_sums: Array
     unit: float
@@ -62,11 +62,11 @@ class KernelExpansion:
     def of(
         cls, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, keep: str, rule: str
     ) -> KernelExpansion:
-        """Of the last whole pass of a run that a rule ended."""
+        """Create from the last complete pass of a run."""
         ended = run.ended
         kept, visits = ended.coefficients, 1
         if keep == "average" or (keep == "auto" and rule != "no mistakes"):
-            # Sums of whole numbers stay exact as long as they are not divided: that comes last.
+            # Divide last: sums of whole numbers stay exact until then.
             kept, visits = (ended.sums, ended.visits) if run.budget is None else (ended.best, 1)
         in_use = ended.counts if keep == "voted" else kept
         support = np.flatnonzero(in_use.any(axis=0))
@@ -78,11 +78,11 @@ class KernelExpansion:
         )  # fmt: skip
 
     def scaled(self, sums: Array) -> Array:
-        """What sums of whole numbers stand for."""
+        """The coefficients that these sums of whole numbers represent."""
         return self.unit * sums / self.visits
 
     def scores(self, rows: Matrix) -> Array:
-        """Of rows, (n, 1) for two classes, else (n, k); a block at a time."""
+        """Scores (n, 1) for two classes, else (n, k); computed in blocks."""
         scores = np.empty((rows.shape[0], len(self.sums)))
         per_row = 8 * max(len(self.support), 1)
         size = int(np.clip(KERNEL_BLOCK_BYTES // per_row, 1, KERNEL_BLOCK_ROWS))
@@ -93,18 +93,18 @@ class KernelExpansion:
         return check_scores(scores)
 
     def of_rows(self, rows: Rows) -> Array:
-        """The same of rows as sources have them."""
+        """The same for rows in the storage of sources."""
         return self.scores(as_matrix(rows).astype(np.float64, copy=False))
 
     def _reference(self) -> Reference | None:
-        """The supports; None where nothing is to be compared with them."""
-        # Step sizes of 0 have learned nothing.
+        """The supports; None if nothing is compared with them."""
+        # With step sizes of 0 nothing was learned.
         if isinstance(self.kernel, Precomputed) or not len(self.support):
             return None
         return self.kernel.prepare(self.vectors)
 
     def _block_scores(self, block: Matrix, reference: Reference | None) -> Array:
-        """Scores, or votes, of some rows: the kernel with all supports stays bounded."""
+        """Scores, or votes, of some rows, in blocks that bound the kernel with all supports."""
         if reference is None:
             block = block[:, self.support]
             values: Array = block.toarray() if sp.issparse(block) else block

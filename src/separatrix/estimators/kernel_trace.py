@@ -1,4 +1,4 @@
-"""What happened during a fit of the kernel perceptron, and how to see it again step by step."""
+"""Replaying a fit of the kernel perceptron step by step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .kernel_expansion import rows_and_labels
 
 @dataclass(frozen=True)
 class KernelTrace:
-    """The recipe of a run in the dual, enough to make it again with the same bits."""
+    """The recipe of a run in the dual, sufficient to reproduce it bit for bit."""
 
     kernel: Kernel
     learning_rate: Any
@@ -47,18 +47,18 @@ class KernelTrace:
     stop: str
 
     def recording(self, X: Any, y: Any = None, *, max_steps: int = MOST_STEPS) -> Recording:
-        """The fit step by step, for people to look at: see :class:`Recording`.
+        """Record the fit step by step, for viewing: see :class:`Recording`.
 
-        Runs it again on the same data, of 2,000 rows at most: X and y, or a source in memory. A
-        step is one row looked at, right or wrong; later steps than ``max_steps`` are left out.
+        The fit is repeated on the same data, at most 2,000 rows: X and y, or a source in memory.
+        One step processes one row, correct or not; steps after ``max_steps`` are left out.
         """
         if self.n_rows > MOST_ROWS:
             raise ValueError(
-                f"the fit had {self.n_rows:,} rows, and a recording is of {MOST_ROWS:,} at most; "
+                f"the fit had {self.n_rows:,} rows, but a recording has at most {MOST_ROWS:,}; "
                 "fit to fewer rows"
             )
         if self.budget is not None:
-            raise ValueError("with a budget supports leave, which no recording tells: budget=None")
+            raise ValueError("a recording cannot show the removal of supports: set budget=None")
         if isinstance(X, Source):
             X, y = rows_and_labels(X)
         rows = check_array(sound_rows(X)[0], accept_sparse="csr", dtype=np.float64, order="C")
@@ -95,7 +95,7 @@ class KernelTrace:
         )  # fmt: skip
 
     def _kernel_matrix(self, rows: Matrix, points: Matrix) -> Array:
-        """(points, rows), with the 1 of the bias."""
+        """The kernel (points, rows), with the 1 of the bias."""
         values = self.kernel.between(points, self.kernel.prepare(rows))
         return np.asarray(values) + float(self.fit_intercept)
 
@@ -106,7 +106,7 @@ def _dense(rows: Matrix) -> Array:
 
 
 def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Columns:
-    """Every look at a row of a run that is made now."""
+    """Every visit of a row, from a run that is repeated now."""
     present = np.flatnonzero(run.weight)
     wanted = min(n_iter, -(-most // len(present)))
     for _ in islice(run.steps(), wanted):
@@ -118,15 +118,15 @@ def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Co
         ]
     visits = np.concatenate(orders)[:most]
     updates = {update.visit: update for update in run.log}
-    told = _Scores(run, K)
-    margins, coefficients, updated, states = [], [], [], [told.now]
-    nobody = np.empty(0, np.int64)
+    scores = _Scores(run, K)
+    margins, coefficients, updated, states = [], [], [], [scores.now]
+    none = np.empty(0, np.int64)
     for visit, row in enumerate(visits, 1):
-        margins.append(told.margin(int(row)))
+        margins.append(scores.margin(int(row)))
         update = updates.get(visit)
-        coefficients.append([] if update is None else told.add(update))
-        updated.append(nobody if update is None else np.array([update.row]))
-        states.append(told.now)
+        coefficients.append([] if update is None else scores.add(update))
+        updated.append(none if update is None else np.array([update.row]))
+        states.append(scores.now)
     mistakes, values, norms = np.array(states).T
     ends = np.cumsum([len(order) for order in orders])
     passes = [int(end) for end in ends if end <= len(visits)]
@@ -139,7 +139,7 @@ def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Co
 
 
 class _Scores:
-    """The scores of all rows as updates are made, and what they come to."""
+    """The scores of all rows after each update, with the resulting loss and mistakes."""
 
     def __init__(self, run: KernelPerceptronRun, K: Array) -> None:
         self.run, self.K, self.y = run, K, np.asarray(run.rule.y)
@@ -151,11 +151,11 @@ class _Scores:
         self.now = self._evaluated()
 
     def margin(self, row: int) -> Array:
-        """Of one row, as an array."""
+        """The margin of one row, as an array."""
         return margins_of(self.y[row : row + 1], self.scores[row : row + 1])
 
     def add(self, update: Update) -> list[tuple[int, int, float]]:
-        """Take in an update, and tell what it changes."""
+        """Apply an update, and return the changes."""
         found = []
         for column, sign in update.changes:
             amount = self.run.unit * sign * update.size
@@ -176,7 +176,7 @@ class _Scores:
 
 @dataclass(frozen=True)
 class KernelStory:
-    """The words for the steps of a run in the dual."""
+    """The sentences for the steps of a run in the dual."""
 
     columns: Columns
     classes: Sequence[Any]
@@ -184,7 +184,7 @@ class KernelStory:
     intercept: bool
 
     def arithmetic(self, step: int) -> str:
-        """The update of a step, counted from 1, written out."""
+        """The calculation of the update in a step, counted from 1."""
         assert self.columns.coefficients is not None
         changes = self.columns.coefficients[step - 1]
         if not changes:
@@ -219,7 +219,7 @@ class KernelStory:
         return found
 
     def sentence(self, step: int) -> str:
-        """What happened, for somebody who sees it for the first time."""
+        """What happened, for readers who are new to the algorithm."""
         visited, margins = self.columns.visited[step - 1], self.columns.margins[step - 1]
         assert visited is not None
         assert margins is not None

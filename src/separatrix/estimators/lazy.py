@@ -1,4 +1,4 @@
-"""A fitted model on collections of Dask's: arrays that are computed when they are asked for."""
+"""A fitted model on Dask collections: arrays that are computed on demand."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..numeric.types import AnyArray
 from .sources import check_kind
 
 LEFT_BEHIND = ("trace_", "history_", "_stream", "_runaway")
-"""What a fit leaves to see: no prediction needs it, and it would travel to every worker."""
+"""Attributes that describe the fit: no prediction needs them, so workers do not get them."""
 
 
 def lazily(model: Any, method: str, X: Any, columns: int | None, dtype: Any) -> Any:
-    """What a method says of every part of X, (n,) or (n, columns), as a dask array."""
+    """The result of a method for every part of X, (n,) or (n, columns), as a dask array."""
     import dask.array as da
     from dask import delayed
 
@@ -47,7 +47,7 @@ def _parts(X: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class OfPart:
-    """A method of a model, of one part; of one without rows it says nothing."""
+    """A method of a model, applied to one part; a part without rows has no result."""
 
     model: Any
     method: str
@@ -55,7 +55,7 @@ class OfPart:
     dtype: np.dtype[Any]
 
     def __call__(self, X: Any) -> AnyArray:
-        """One entry, or so many, for every row."""
+        """The result for every row: one entry, or the given number."""
         if not X.shape[0]:
             return self.nothing
         found: AnyArray = getattr(self.model, self.method)(X)
@@ -63,12 +63,12 @@ class OfPart:
 
     @property
     def nothing(self) -> AnyArray:
-        """For no row."""
+        """The result for zero rows."""
         return np.empty((0,) if self.columns is None else (0, self.columns), dtype=self.dtype)
 
 
 def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Share of the rows, by weight, that are classified right: only two numbers a part travel."""
+    """Weighted accuracy; only two numbers per part are transferred."""
     import dask
 
     count = dask.delayed(_right, pure=False)
@@ -77,12 +77,12 @@ def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     found = dask.compute(*[count(bare, number, *part) for number, part in enumerate(parts)])
     right, everything = np.sum(np.array(found, dtype=np.float64), axis=0).tolist()
     if not everything > 0.0:
-        raise ValueError("there is no row of weight above 0 to score")
+        raise ValueError("there is no row with a positive weight to score")
     return float(right / everything)
 
 
 def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple[float, float]:
-    """What the rows of a part weigh that are classified right, and all."""
+    """The weight of the correctly classified rows of a part, and of all its rows."""
     n = X.shape[0]
     if not n:
         return 0.0, 0.0
@@ -97,7 +97,7 @@ def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple
 
 
 def _bare(model: Any) -> Any:
-    """A copy that can predict, and no more."""
+    """A copy of the model that can only predict."""
     result = copy(model)
     for name in LEFT_BEHIND:
         result.__dict__.pop(name, None)

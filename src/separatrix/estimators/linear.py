@@ -1,4 +1,4 @@
-"""The minimiser of any loss."""
+"""The linear classifier that minimises any loss."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .sparse import SparseModel
 class LinearClassifier(StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
-    The bias is not penalised, the mean is weighted, and the objective is the same for every
-    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``, and with an ``l1_ratio`` it means
-    ``l1 = l1_ratio / (C * n)`` and ``l2 = (1 - l1_ratio) / (2 * C * n)``. For more than two
-    classes there is one weight vector per class, penalised alike, and the loss is joint: softmax
-    for "logistic", the multiclass perceptron, Crammer and Singer's for "hinge", and for the others
-    the sum of one two-class loss per class, the class against the rest: also for
-    "one_vs_rest_logistic" and "one_vs_rest_hinge", which on two classes are "logistic" and "hinge".
+    The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
+    scikit-learn's ``C`` is ``1 / (2 * l2 * n)``, or with an ``l1_ratio``, ``l1 = l1_ratio / (C *
+    n)`` and ``l2 = (1 - l1_ratio) / (2 * C * n)``. With more than two classes there is one weight
+    vector per class, penalised alike, and the loss is joint: softmax for "logistic", the multiclass
+    perceptron, Crammer and Singer's for "hinge". Other losses are summed over the classes, each
+    class against the rest; so are "one_vs_rest_logistic" and "one_vs_rest_hinge", which for two
+    classes equal "logistic" and "hinge".
 
     Parameters
     ----------
@@ -33,95 +33,94 @@ class LinearClassifier(StreamModel, SparseModel):
         "squared_hinge", "tanh_squared", "perceptron", or an object, e.g. of your own subclass of
         :class:`separatrix.MarginLoss`.
     l1 : float
-        Strength of the sum of ``|w_j|``, which makes weights exactly 0: the features that are left
-        are ``selected_``. For smooth losses: not "hinge" nor "perceptron". ``l2`` stays in force
-        beside it: an elastic net, whose weights are unique if the loss is convex and no
-        ``penalty_weights`` are 0. ``l2=0`` is the lasso.
+        Strength of the sum of ``|w_j|``, which makes weights exactly 0: the remaining features are
+        ``selected_``. For smooth losses: not "hinge" or "perceptron". ``l2`` also applies: an
+        elastic net, whose weights are unique if the loss is convex and no ``penalty_weights`` are
+        0. ``l2=0`` is the lasso.
     l2 : float
         Strength of the sum of ``w_j^2``.
     penalty_weights : array (d,) or None
-        Factors of both for every feature, all 1 by default: those of weight 0 are free. For the
-        losses that ``l1`` is for.
+        Factors of both penalties for every feature, all 1 by default; features of weight 0 are not
+        penalised. For the same losses as ``l1``.
     groups : array (d,) of int, "classes" or None
-        Features whose weights become 0 together: the number of the group of each, 0, 1, ...
-        without a gap. Of a group ``l1`` times ``sqrt(size) * |w_g|``, the length of its weights for
-        one class, stands in place of the sum of ``|w_j|``, and the ``penalty_weights`` within it
-        must be equal. "classes": the weights of a feature for all classes are a group, without the
-        root, so that a feature is selected for all classes or for none.
+        Features whose weights become 0 together: the group number of each feature, 0, 1, ...
+        without gaps. For a group the penalty is ``l1`` times ``sqrt(size) * |w_g|``, with the
+        length of its weights for one class, instead of the sum of ``|w_j|``, and its
+        ``penalty_weights`` must be equal. "classes": the weights of a feature for all classes are a
+        group, without the root, so that a feature is selected for all classes or for none.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
         ``GradientDescent()``.
-        "auto" chooses by loss and shape, and ``solver_`` says which and why.
+        "auto" chooses by loss and shape; ``solver_`` shows the choice and the reason.
     start : {"zeros", "random", "sum"} or array
-        First weights: (d + 1,) or (k, d + 1), bias last.
+        Initial weights: (d + 1,) or (k, d + 1), bias last.
     max_iter : int
-        Most passes or iterations.
+        Maximum number of passes or iterations.
     tol : float or None
         Stop when the objective is proven to be within ``tol * objective_`` of its minimum
-        (``gap_``); below 1e-14 it counts as that, the rounding of the objective itself. Where
-        there is no such proof (no penalty, a loss that is not convex or of your own): when the
-        objective changes by no more than ``tol`` of itself, and the weights barely move or the
-        solver expects little more.
+        (``gap_``); values below 1e-14, the rounding of the objective itself, count as 1e-14. If
+        there is no such proof (no penalty, a loss that is not convex or is your own): stop when the
+        objective changes by at most ``tol`` of itself, and the weights barely move or the solver
+        expects little more.
     standardize : bool
-        Whether features are divided by their weighted standard deviation for the fit (those that
-        do not vary by 1), and dense ones centred if there is an intercept; the deviations are
-        ``scale_``. ``coef_`` and ``intercept_`` are for the features as given all the same; the
-        penalty is on the scaled weights, ``l2 * |scale_ * w|^2``, and so it does not matter in
-        which units features are measured. Rows in memory are copied (of sparse ones the values),
-        those of other sources are scaled while they are read: sparse rows stay sparse. float32
-        rows are scaled to float32, and ``objective_`` and ``gap_`` are for the scaled float32
-        rows; for float64 rows they are for the rows as given. ``start`` is for the features as
-        given, and so are the weights that callbacks and ``trace_.replay`` show; the norms in
-        ``history_`` are those of the scaled weights. Not for ``partial_fit``, which does not see
-        all rows.
+        Whether to divide features by their weighted standard deviation for the fit (constant
+        features by 1), and to centre dense ones if there is an intercept; the deviations are
+        ``scale_``. ``coef_`` and ``intercept_`` are still for the features as given; the penalty is
+        on the scaled weights, ``l2 * |scale_ * w|^2``, so the units of the features do not matter.
+        Rows in memory are copied (only the values of sparse ones), rows of other sources are scaled
+        while they are read; sparse rows stay sparse. float32 input stays float32 after scaling;
+        ``objective_`` and ``gap_`` refer to the scaled float32 data, or for float64 to the data as
+        given. ``start`` is for the features as given, and so are the weights that callbacks and
+        ``trace_.replay`` show; the norms in ``history_`` are those of the scaled weights. Not for
+        ``partial_fit``, which does not see all rows.
     fit_intercept : bool
-        Whether there is a bias.
+        Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights.
     warm_start : bool
-        Begin with the weights of the fit before.
+        Start from the weights of the previous fit.
     n_jobs : int or None
-        Threads; None: all of this process's. The result does not depend on it.
+        Number of threads; None: all of this process. The result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Seed of whatever chance decides; a minimum does not depend on it.
+        Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
         ``callback(step, info) -> bool | None`` after every pass, as in :class:`Perceptron`; true
         stops.
     verbose : bool or int
-        A live line on stderr, unless False or 0.
+        Show progress on stderr, unless False or 0.
 
     Attributes
     ----------
     objective_ : float
-        The objective at ``coef_`` and ``intercept_``, to 1e-12 of itself whatever the features'
-        offsets. Where it is almost 0 it may have fewer digits: the scores that it is computed from
-        are exact to about ``1e-31 * d`` of the sum of ``|w_j x_j|`` and ``|b|``.
+        The objective at ``coef_`` and ``intercept_``, with a relative error of 1e-12 whatever the
+        offsets of the features. If it is almost 0 it may have fewer correct digits: the scores are
+        exact to about ``1e-31 * d`` of the sum of ``|w_j x_j|`` and ``|b|``.
     gap_ : float or None
-        ``objective_`` exceeds the minimum by no more than this: proven by duality, the rounding
-        of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding
-        allows), without a penalty, for losses that are not convex, for those of your own without a
+        ``objective_`` exceeds the minimum by no more than this: proven by duality, including the
+        rounding of all sums. None for ``tol=None`` (0 asks for the best that rounding allows),
+        without a penalty, for losses that are not convex, for your own losses without a
         ``conjugate``, and after ``partial_fit``.
     zero_ : array (k, d) of bool
-        With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected"
-        is a statement and not a rounding. More of them the smaller ``tol`` is. ``coef_`` is 0
-        there: what the solver had left of them is taken away, and ``objective_`` and ``gap_``
-        are those of the weights without it. (In the rare case that these were known less well
-        than ``tol`` asks, and less well than with it, the weight stays, as ``selected_``.)
+        With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected" is
+        a proven statement. A smaller ``tol`` proves more of them. ``coef_`` is 0 there: values that
+        the solver left are removed, and ``objective_`` and ``gap_`` are those of the resulting
+        weights. (In the rare case that their gap would be above ``tol``, and larger than before,
+        the weight stays, as ``selected_``.)
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool
-        Weights of 0 that are not proven to be.
+        Weights of 0 that are not proven to be 0.
     scale_ : array (d,) or None
-        With ``standardize`` the deviations that features were divided by.
+        With ``standardize``, the deviations that features were divided by.
     solver_ : Solver
-        The solver used; its text says why, if it was chosen by "auto".
+        The solver used; its repr gives the reason if "auto" chose it.
     stop_ : str
-        "optimal" (``gap_`` is within ``tol``), "tol" (progress has ended; there is no proof),
-        "closed form" (likewise without proof), "no progress" (rounding, or the solver, allows no
-        smaller gap), "no minimum" (without a penalty the objective falls for ever), "diverged"
-        (it ended above where it began, or beyond floating point: the learning rate is too
-        large), "max_iter", "cycle", "callback" or "interrupted".
+        "optimal" (``gap_`` is within ``tol``), "tol" (no more progress; without proof), "closed
+        form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
+        "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
+        its start, or overflowed: the learning rate is too large), "max_iter", "cycle", "callback"
+        or "interrupted".
     converged_ : bool
         Whether ``stop_`` is "optimal", "closed form" or "tol".
     coef_ : array (1, d), or (k, d) for k > 2 classes
@@ -132,27 +131,27 @@ class LinearClassifier(StreamModel, SparseModel):
     classes_ : array (k,)
         The labels; of two, the larger is +1.
     n_iter_ : int
-        Passes or iterations.
+        Number of passes or iterations.
     n_updates_ : int
-        Updates of single rows, of solvers that go row by row.
+        Number of updates by single rows, for solvers that visit single rows.
     history_ : dict of arrays
         ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
     trace_ : Trace
-        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
+        ``for step in clf.trace_.replay(X, y)`` yields every intermediate weight vector.
     embedding_strengths_ : array (n,)
-        How often each row moved the weights: for solvers that go row by row with a loss that
-        leaves some rows alone.
+        How often each row moved the weights: for solvers that visit single rows, with a loss that
+        is zero for some rows.
     n_features_in_ : int
-        Features of the rows of the fit.
+        Number of features seen during fit.
     feature_names_in_ : array
-        If X had names; of a file, all its columns that are features.
+        Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
-        Of a model that was fitted to files, after a prediction: by column, how many values the fit
-        did not have. They count as 0.
+        For a model that was fitted to files, after a prediction: by column, the number of values
+        that the fit did not have. They count as 0.
 
     See Also
     --------
@@ -162,9 +161,10 @@ class LinearClassifier(StreamModel, SparseModel):
 
     Notes
     -----
-    With ``loss="perceptron"`` the objective is least at (w, b) = 0, and with l2 > 0 only there:
-    a solver that "converges" there has learned nothing. So this loss keeps the weights with the
-    fewest mistakes met on the way, and returns zeros only if no others got a row right.
+    With ``loss="perceptron"`` the objective is least at (w, b) = 0, and for l2 > 0 only there: a
+    solver that "converges" there has learned nothing. So with this loss the weights with the fewest
+    mistakes during the run are kept, and zeros are returned only if no other weights classified a
+    row correctly.
 
     Examples
     --------
@@ -229,10 +229,10 @@ class LinearClassifier(StreamModel, SparseModel):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """One pass over these rows, going on from the calls before.
+        """Make one pass over these rows, continuing from the previous calls.
 
-        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by
-        then is kept, else the model is as before.
+        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
+        then is kept, else the model is unchanged.
         """
         with self._all_or_nothing():
             objective, result = self._partial_fit(X, y, classes, sample_weight)
@@ -242,7 +242,7 @@ class LinearClassifier(StreamModel, SparseModel):
 
     @property
     def penalty(self) -> str:
-        """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
+        """The attribute that ``sklearn.feature_selection.SelectFromModel`` looks for."""
         return "l1" if self.l1 > 0.0 else "l2"
 
     def _settings(self) -> FitSettings:

@@ -1,4 +1,4 @@
-"""What the estimators that minimise a loss share: its solver, its rules, its probabilities."""
+"""Code shared by the estimators that minimise a loss: solver, stopping rules, probabilities."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LossModel(LinearModel):
 
     @property
     def scale_(self) -> Array | None:
-        """What features were divided by for the fit; None without ``standardize``."""
+        """The factors that features were divided by for the fit; None without ``standardize``."""
         check_is_fitted(self)
         features = self._features
         if features is None or features.standardization is None:
@@ -64,7 +64,7 @@ class LossModel(LinearModel):
 
     def _finish(self, objective: Objective, result: Result) -> None:
         self.solver_ = self.trace_.solver.after(result.state)
-        if result.objective is None:  # the weights of a chunk
+        if result.objective is None:  # a chunk of partial_fit
             self.objective_ = objective.value(result.weights)[0]
         else:
             self.objective_ = result.objective
@@ -81,10 +81,10 @@ class LossModel(LinearModel):
         other = scale and f"{scale}or "
         text = {
             "max_iter": f"stopped at max_iter={self.max_iter} {self._reached()}: raise max_iter, "
-            f"{scale}or take another solver; a larger l2 or tol asks for less",
-            "no progress": f"can get no further {self._reached()}: {other}take another "
-            "solver; a larger l2 or tol asks for less",
-            "diverged": f"diverged {self._reached()}: lower learning_rate or begin nearer "
+            f"{scale}use another solver, or a larger l2 or tol",
+            "no progress": f"cannot make more progress {self._reached()}: {other}use another "
+            "solver, or a larger l2 or tol",
+            "diverged": f"diverged {self._reached()}: lower learning_rate or start closer "
             f"(start='zeros'), {scale}or use solver='auto'",
         }.get(self.stop_, "")
         if self._runaway is not None:
@@ -93,21 +93,21 @@ class LossModel(LinearModel):
         warnings.warn(f"{solver!r} {text}", ConvergenceWarning, stacklevel=3)
 
     def _reached(self) -> str:
-        """Where it ended."""
+        """Where the fit ended."""
         text = f"with the objective {self.objective_:.6g}"
         if self.gap_ is None or not np.isfinite(self.gap_):
             return text
         text += f", proven to be within {self.gap_:.3g} of its minimum"
-        asked = "" if self.tol is None else f" (tol={self.tol:g} asks for {{:.3g}})"
+        asked = "" if self.tol is None else f" (tol={self.tol:g} requires {{:.3g}})"
         return text + asked.format((self.tol or 0.0) * self.objective_)
 
     def _of_no_minimum(self, found: Runaway) -> str:
-        remedy = "give a penalty, e.g. l2=1e-4"
+        remedy = "add a penalty, e.g. l2=1e-4"
         if not found.settled:
             return (
-                f"stopped {self._reached()}; whether there is a minimum was not settled within ten "
+                f"stopped {self._reached()}; whether there is a minimum was not decided within ten "
                 "times the reads of the fit, and there may be none, because some weights have no "
-                f"penalty: {remedy}, or ask separatrix.separability"
+                f"penalty: {remedy}, or use separatrix.separability"
             )
         fast = [str(name) for name in self.coef_names_[list(found.features)]]
         off = fast[:MOST_NAMED] + ["the intercept"] * found.intercept
@@ -115,8 +115,8 @@ class LossModel(LinearModel):
             off.append(f"{len(fast) - MOST_NAMED} more features")
         return (
             f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} by "
-            f"weights that have no penalty, so they only grow (those that run off: "
-            f"{', '.join(off)}); {remedy}, or see separatrix.separability"
+            f"weights that have no penalty, so they diverge "
+            f"({', '.join(off)}); {remedy}, or see separatrix.separability"
         )
 
     def _loss_settings(self, penalty: Penalty) -> FitSettings:
@@ -176,8 +176,9 @@ class LossModel(LinearModel):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, (n, k); only for losses that define one.
 
-        For "logistic" on more than two classes the softmax; for "one_vs_rest_logistic" that of each
-        class against the rest, divided by their sum, as OneVsRestClassifier of scikit-learn has it.
+        For "logistic" on more than two classes: softmax. For "one_vs_rest_logistic": the
+        probability of each class against the rest, divided by their sum, as in OneVsRestClassifier
+        of scikit-learn.
         """
         return self._probability(X, "probability")
 

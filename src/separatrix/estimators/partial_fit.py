@@ -1,4 +1,4 @@
-"""Rows that come a few at a time: one pass over them, from where the call before ended."""
+"""Fitting in chunks: one pass over some rows, continuing from the previous call."""
 
 from __future__ import annotations
 
@@ -23,32 +23,33 @@ ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
 
 
 class StreamModel(LinearModel):
-    """A linear classifier that can go on with a few rows."""
+    """A linear classifier that can continue with some rows."""
 
     def _partial_fit(
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[Objective, Result]:
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs all rows at once, and partial_fit sees a few at a "
-                "time: compute the weights with sklearn.utils.class_weight.compute_class_weight "
-                "and pass them as a dict, class_weight={label: weight, ...}"
+                "class_weight='balanced' needs all rows at once, but partial_fit sees only a few "
+                "at a time: compute the weights with "
+                "sklearn.utils.class_weight.compute_class_weight and pass them as a dict, "
+                "class_weight={label: weight, ...}"
             )
         if self.standardize:
             raise ValueError(
                 "standardize=True needs the deviations of all rows before the first step, and "
-                "partial_fit sees a few at a time: scale the rows before each call (e.g. with "
+                "partial_fit sees only a few at a time: scale the rows before each call (e.g. with "
                 "sklearn's StandardScaler, fitted to some of them) and set standardize=False"
             )
         if isinstance(X, Source):
             raise TypeError(
-                "partial_fit takes arrays, a few rows at a time, and a source is all rows: call "
+                "partial_fit takes arrays, a few rows at a time, but a source is all rows: call "
                 "fit(source)"
             )
         if self.callbacks and any(isinstance(each, Checkpoint) for each in self.callbacks):
             raise ValueError(
-                "a Checkpoint keeps the passes of fit, and every partial_fit is one of its own: "
-                "between two calls the estimator itself is all there is to keep (pickle.dump)"
+                "a Checkpoint saves the passes of fit, and every partial_fit is a single pass: "
+                "between two calls, save the estimator itself (pickle.dump)"
             )
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
@@ -58,12 +59,12 @@ class StreamModel(LinearModel):
         solver = self._solver(objective, partial=True)
         if not solver.by_row:
             raise ValueError(
-                f"{solver!r} needs all rows at once and cannot go on with a few; use "
-                "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
+                f"{solver!r} needs all rows at once and cannot continue with a few; use "
+                "solver=GradientDescent(batch_size=1), or 'auto', which selects it here"
             )
         here, W, seed = self._stream_state(objective, solver)
         state, seen = counted(here.state, source)
-        # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
+        # A chunk without mistakes proves nothing, and chunks differ: no cycles, no best weights.
         keep = {"auto": "average", "best": "last"}.get(settings.keep, settings.keep)
         settings = FitSettings(settings.loss, settings.penalty, ONE_PASS, keep)
         with gentle_interrupt() as ctrl_c:
@@ -81,14 +82,14 @@ class StreamModel(LinearModel):
         return objective, result
 
     def _pass_on_interrupt(self) -> None:
-        """After ``partial_fit``: its pass is kept, and the loop of calls around it has to end."""
+        """After ``partial_fit`` its pass is kept, and the loop of calls around it must end."""
         if self.stop_ == "interrupted":
             raise KeyboardInterrupt(
-                "interrupted: the pass of this partial_fit had ended, and is kept"
+                "interrupted: the pass of this partial_fit was complete, and is kept"
             )
 
     def _known_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
-        """Classes known before this call, or told by it."""
+        """The classes known before this call, or given by it."""
         if not first:
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(
@@ -101,13 +102,13 @@ class StreamModel(LinearModel):
         found: AnyArray = np.unique(check_labels(y))
         if len(found) < 2:
             raise ValueError(
-                f"the first call of partial_fit got rows of only one class, {found.tolist()!r}: "
-                "pass classes=[...] with every label that will ever come"
+                f"the first call of partial_fit has rows of only one class, {found.tolist()!r}: "
+                "pass classes=[...] with all labels of all later calls"
             )
         return check_classes(found)
 
     def _stream_state(self, objective: Objective, asked: Solver) -> tuple[StreamState, Array, int]:
-        """How a stream goes on: solver and state, weights, and seed."""
+        """The state from which a stream continues: solver and its state, weights, and seed."""
         if not hasattr(self, "_stream"):
             seed = checks.seed(self.random_state)
             fresh = StreamState(asked, asked.for_partial_fit(objective), None)

@@ -1,4 +1,4 @@
-"""A whole path of sparse models: a fit for each strength of the penalty, all of them proven."""
+"""A path of sparse models: a fit with proof for each strength of the penalty."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .strengths import (
     null_model,
 )
 
-EXPLAINED = 0.999  # of the deviance: what smaller strengths add is noise
+EXPLAINED = 0.999  # of the deviance: smaller strengths add only noise
 NO_CHANGE = 1e-5  # of the deviance explained, from one strength to the next
 FEWEST = 5  # strengths before a grid may end early
-NO_LOSS = 1e-16  # free features leave nothing to explain: a mean loss that is but rounding
-SAME = 1e-9  # relative: a strength that was written down and read again is still that of the grid
+NO_LOSS = 1e-16  # a mean loss at the level of rounding: free features already explain everything
+SAME = 1e-9  # relative difference for a strength that was printed and read again
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Path:
 
     See Also
     --------
-    path : makes one.
-    PathDisplay : draws it.
+    path : computes it.
+    PathDisplay : plots it.
     LinearClassifierCV : chooses a strength by cross-validation.
 
     Examples
@@ -68,7 +68,7 @@ class Path:
     coefficients: Array
     """(m, k, d), k = 1 for two classes; for the features as given."""
     intercepts: Array
-    """(m, k)."""
+    """(m, k): biases."""
     objectives: Array
     """(m,): J of each fit."""
     gaps: Array
@@ -76,12 +76,12 @@ class Path:
     nonzeros: Ints
     """(m,): weights that are not 0, over all classes."""
     deviance: Array
-    """(m,): the share of the null model's mean loss that a fit explains; that model has no weights
-    but the biases and those of features with a penalty weight of 0. 0 if it has no loss."""
+    """(m,): the share of the mean loss of the null model that a fit explains; the null model has
+    only the biases and the weights of features with a penalty weight of 0. 0 if it has no loss."""
     _fits: tuple[LinearClassifier, ...] = field(repr=False, compare=False)
 
     def at(self, strength: float) -> LinearClassifier:
-        """The fitted classifier for a strength of the path."""
+        """Return the fitted classifier for a strength of the path."""
         s = checks.number("strength", strength, strict=True)
         nearest = int(np.argmin(np.abs(np.log(self.strengths / s))))
         if abs(self.strengths[nearest] - s) > SAME * s:
@@ -95,12 +95,12 @@ class Path:
         return fit
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row for every strength, without the weights."""
+        """Return a pandas DataFrame with a row for every strength, without the weights."""
         try:
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError as error:
             raise ImportError(
-                "Path.to_frame makes a table of pandas, which is not installed: pip install pandas"
+                "Path.to_frame needs pandas, which is not installed: pip install pandas"
             ) from error
         return pd.DataFrame(
             {
@@ -135,34 +135,34 @@ def path(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Path:
-    """Fit sparse models for many strengths s, from where no feature is selected, down.
+    """Fit sparse models for decreasing strengths s, from the one that selects no feature.
 
-    ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s / 2``, as in glmnet. Each fit begins where
-    the one before ended, and is proven to be within ``tol`` of its minimum.
+    ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s / 2``, as in glmnet. Each fit starts from
+    the previous one, and is proven to be within ``tol`` of its minimum.
 
     Parameters
     ----------
     X : array, sparse matrix or Source
         The rows.
     y : array (n,), optional
-        Their labels; a source brings its own.
+        Their labels; not with a source, which has its own.
     loss : str or Loss
         As in :class:`LinearClassifier`, for ``l1``.
     l1_ratio : float
-        Above 0 and at most 1, which is the lasso.
+        Above 0 and at most 1; 1 is the lasso.
     strengths : int or array
-        How many, at equal ratios from the smallest one that leaves only the bias. Such a grid ends
-        early, after five or more, where 0.999 of the deviance is explained or what is explained
-        grows by less than 1e-5 of itself. Or the values, which are then all fitted.
+        The number of strengths, at equal ratios from the smallest one that leaves only the bias.
+        Such a grid ends early, after five or more, if 0.999 of the deviance is explained or the
+        explained share grows by less than 1e-5 of itself. Or the values, which are then all fitted.
     smallest : float, optional
-        Where the grid ends, as a share of the largest strength: 1e-4, or 1e-2 for fewer rows than
-        features.
+        End of the grid, as a share of the largest strength: by default 1e-4, or 1e-2 for fewer rows
+        than features.
     penalty_weights, groups : array (d,), optional
         As in :class:`LinearClassifier`.
     sample_weight : array (n,), optional
-        Weights of the rows.
+        Sample weights.
     solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state
-        Of each fit, as in :class:`LinearClassifier`.
+        Parameters of each fit, as in :class:`LinearClassifier`.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def path(
     if not early and values[-1] >= null.largest > 0.0:
         warnings.warn(
             f"no feature is selected: no strength is below {null.largest:g}, the smallest one "
-            "that leaves only the bias; give smaller ones, or a number of them",
+            "that leaves only the bias; give smaller strengths, or their number",
             UserWarning,
             stacklevel=2,
         )
@@ -215,14 +215,14 @@ def path(
 def _posed(
     model: LinearClassifier, X: Any, y: Any, sample_weight: Any
 ) -> tuple[FitSettings, Objective]:
-    """What is to be minimised, for a strength of 1; the model notes what its rows are like."""
+    """The objective for a strength of 1; the model records the features of the rows."""
     settings = model._checked_settings()
     if is_dask(X):
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     found = model._given_source if isinstance(X, Source) else model._source
     settings, source = model._standardized(settings, found(X, y, sample_weight))
     settings, objective, _, _ = model._posed(settings, source, 0)
-    _ = objective.moments  # known here, they need not be found again for every strength
+    _ = objective.moments  # cached here, so that they are not computed again for every strength
     return settings, objective
 
 
@@ -234,7 +234,7 @@ def _fits(
     l1_ratio: float,
     strengths: Array,
 ) -> Iterator[tuple[LinearClassifier, float]]:
-    """A fitted classifier for one strength after another, and its mean loss."""
+    """Yield a fitted classifier and its mean loss for each strength in turn."""
     W, seed = null.weights, checks.seed(model.random_state)
     before: tuple[str, State | None] = "", None
     for strength in strengths.tolist():
@@ -254,12 +254,12 @@ def _fits(
 
 
 def _explained(loss: float, null_loss: float) -> float:
-    """The share of the null model's loss that is gone; none where there is none to explain."""
+    """The share of the null model's loss that is explained; 0 if it has no loss."""
     return 1.0 - loss / null_loss if null_loss > NO_LOSS else 0.0
 
 
 def _is_enough(losses: list[float], null_loss: float) -> bool:
-    """Whether smaller strengths have nothing to add."""
+    """Whether smaller strengths cannot add anything."""
     if len(losses) < FEWEST:
         return False
     explained, before = (_explained(loss, null_loss) for loss in (losses[-1], losses[-2]))
@@ -267,13 +267,13 @@ def _is_enough(losses: list[float], null_loss: float) -> bool:
 
 
 def _warn_of_unproven(fits: list[LinearClassifier]) -> None:
-    """One warning for all fits that ended before tol was reached."""
+    """Issue one warning for all fits that ended before tol was reached."""
     short = [fit for fit in fits if not fit.converged_]
     if short:
         ends = ", ".join(sorted({fit.stop_ for fit in short}))
-        tol, known, raised = short[0].tol, "be at rest", "max_iter"
+        tol, known, raised = short[0].tol, "have converged", "max_iter"
         if tol is not None:
-            known, raised = f"be as near to their minimum as tol={tol:g} asks", "max_iter or tol"
+            known, raised = f"be within tol={tol:g} of their minimum", "max_iter or tol"
         warnings.warn(
             f"{len(short)} of {len(fits)} fits of the path ended ({ends}) before they were known "
             f"to {known}, the first at l1 = {short[0].l1:.3g} (see gaps): raise {raised}, "
@@ -286,7 +286,7 @@ def _warn_of_unproven(fits: list[LinearClassifier]) -> None:
 def _path(l1_ratio: float, strengths: Array, fits: list[LinearClassifier], deviance: Array) -> Path:
     coefficients = np.array([fit.coef_ for fit in fits])
     for fit, coef in zip(fits, coefficients, strict=True):
-        fit.coef_ = coef  # held once
+        fit.coef_ = coef  # shared with the path
     return Path(
         l1_ratio,
         strengths,

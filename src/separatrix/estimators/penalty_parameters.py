@@ -1,4 +1,4 @@
-"""The penalty that the parameters of an estimator ask for, after their check."""
+"""The penalty defined by the parameters of an estimator, after validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..penalties.group_lasso import CLASSES
 
 
 def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = None) -> Penalty:
-    """Squares alone, absolute values beside them, or lengths of groups of weights."""
+    """Sum of squares, also with absolute values or lengths of groups of weights."""
     l1, l2 = checks.number("l1", l1), checks.number("l2", l2)
     asked = "groups" if groups is not None else "l1" if l1 > 0.0 else "penalty_weights"
     if l1 == 0.0 and weights is None and groups is None:
@@ -22,21 +22,21 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
     factors, numbers = checked_weights(weights), checked_groups(groups)
     if l1 > 0.0 and factors is not None and not any(factors):
         raise ValueError(
-            f"all penalty_weights are 0, so that l1={l1:g} has no effect: give features that "
+            f"all penalty_weights are 0, so l1={l1:g} has no effect: give features that "
             "are to be penalised a weight above 0, or set l1=0"
         )
     if numbers is None:
         return ElasticNet(l1, l2, factors)
     if l1 == 0.0:
         raise ValueError(
-            "groups say which weights become 0 together, and without l1 none do: set l1 above 0, "
-            "or groups=None"
+            "groups define which weights become 0 together, but without l1 none do: set l1 above "
+            "0, or groups=None"
         )
     return GroupLasso(l1, l2, factors, numbers)
 
 
 def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
-    """There is a weight and a group for each feature, or none for any."""
+    """Refuse weights or groups whose number differs from the number of features."""
     if isinstance(penalty, L2) or not isinstance(penalty, SparsityInducing):
         return
     groups = getattr(penalty, "groups", CLASSES)
@@ -49,7 +49,7 @@ def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
 
 
 def checked_groups(given: Any) -> tuple[int, ...] | str | None:
-    """A whole number for every feature, or "classes"."""
+    """Check for a whole number for every feature, or "classes"."""
     if given is None or (isinstance(given, str) and given == CLASSES):
         return given
     try:
@@ -64,16 +64,16 @@ def checked_groups(given: Any) -> tuple[int, ...] | str | None:
 
 
 def refuse_loss(loss: Loss, asked: str) -> None:
-    """Absolute values and weights of features are for smooth losses."""
+    """Refuse absolute values and feature weights for losses that are not smooth."""
     if not loss.smooth:
         raise ValueError(
-            f"{asked} is not for loss={loss.name!r}, which has a kink: use loss='squared_hinge', "
-            "or 'logistic'"
+            f"{asked} is not for loss={loss.name!r}, which is not smooth: use "
+            "loss='squared_hinge', or 'logistic'"
         )
 
 
 def checked_weights(given: Any) -> tuple[float, ...] | None:
-    """A factor for every feature, none negative; None for factors of 1."""
+    """Check for a non-negative factor for every feature; return None if all are 1."""
     if given is None:
         return None
     try:
@@ -88,6 +88,6 @@ def checked_weights(given: Any) -> tuple[float, ...] | None:
     if len(bad):
         raise ValueError(
             f"penalty_weights must be finite and not negative, got {weights[bad[0]]:g} for feature "
-            f"{bad[0]}; 0 leaves a feature free"
+            f"{bad[0]}; features of weight 0 are not penalised"
         )
     return tuple(weights.tolist())

@@ -1,4 +1,4 @@
-"""The perceptron as taught: online or batch, with its theory beside it."""
+"""The perceptron of the course: online or batch, with optional monitoring of its theory."""
 
 from __future__ import annotations
 
@@ -30,63 +30,62 @@ class Perceptron(StreamModel):
     """Rosenblatt's perceptron, online or batch.
 
     A row is a mistake when ``y * (w.x + b) <= 0``; then ``(w, b) += learning_rate * y * (x, 1)``.
-    From zero, with a constant step and no penalty, the step only rescales the weights: such a
-    run is done with step 1 and scaled at the end, so that rounding cannot lead it astray.
+    From zero, with a constant step size and no penalty, the step size only rescales the weights:
+    such a run uses step size 1 and is scaled at the end, so that rounding cannot change its course.
 
     For more than two classes there is one weight vector per class; a row is a mistake when the
     score of some rival reaches that of the true class, which then gains the row while the best
-    rival (the first on a tie) loses it.
+    rival (the first in a tie) loses it.
 
     Parameters
     ----------
     max_iter : int
-        Most passes over the data.
+        Maximum number of passes over the data.
     update : {"online", "batch"}
-        After each mistaken row, or once per pass with the sum of all of them.
+        After each misclassified row, or once per pass with the sum of all of them.
     learning_rate : number, schedule or callable
         Step size, or ``t -> step size`` with t counting rows (online) or passes (batch).
     l2 : float
         Penalty: every row first shrinks w by ``1 - 2 * learning_rate * l2``. Online only.
     start : {"zeros", "random", "sum"} or array
-        First weights: (d + 1,) or (k, d + 1), bias last. "sum" is the sum of y * (x, 1).
+        Initial weights: (d + 1,) or (k, d + 1), bias last. "sum" is the sum of y * (x, 1).
     shuffle : bool
-        A fresh permutation of the rows every pass, from one seed; else the order given.
+        Permute the rows anew in every pass, from one seed; else keep the given order.
     keep : {"auto", "last", "best", "average"}
-        Which weights to keep: the last; those of the pass end with the fewest mistakes; the
-        mean after every row. "auto": the last after a pass without mistakes, else whichever
-        of average and best makes fewer mistakes in training (ties: average). With
-        ``partial_fit``, whose calls are one pass each, the best is the last.
+        Which weights to return: the last; those at the pass end with the fewest mistakes; the mean
+        after every row. "auto": the last after a pass without mistakes, else the average or the
+        best, whichever makes fewer mistakes in training (ties: average). With ``partial_fit``,
+        where each call is one pass, the best is the last.
     patience : int or None
-        Stop after so many passes in a row without progress: no pass met fewer mistakes than
-        the best before it.
+        Stop after this many consecutive passes without fewer mistakes than in the best pass before.
     max_norm : float or None
         Stop when the norm of (w, b) exceeds it. On data that cannot be separated the weights
         stay bounded, so it may never be reached and proves nothing.
     tol : float or None
-        Stop when the loss met in a pass and the weights barely change.
+        Stop when the loss during a pass and the weights barely change.
     fit_intercept : bool
-        Whether there is a bias.
+        Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights.
     warm_start : bool
-        Begin with the weights of the fit before.
+        Start from the weights of the previous fit.
     random_state : int, Generator, RandomState or None
         Seed of the shuffles and of ``start="random"``.
     callbacks : sequence of callables
         ``callback(step, info) -> bool | None`` after every pass; true stops. ``step`` has
         ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``, all read-only;
-        ``info`` has ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``. One that
-        has a method ``begin(run)`` is called before the first pass with the whole state of the
-        run, to read or to replace, as :class:`Checkpoint` does.
+        ``info`` has ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``. A
+        callback with a method ``begin(run)`` is called before the first pass with the whole state
+        of the run, which it may read or replace, as :class:`Checkpoint` does.
     verbose : bool or int
-        A live line on stderr, unless False or 0.
+        Show progress on stderr, unless False or 0.
     monitor : Separability or None
-        What :func:`separatrix.separation` says of this data. ``history_`` then holds every
-        pass against the theory: ``mistakes_so_far`` beside ``mistake_bound``; for
-        ``update="batch"`` ``passes_with_mistakes`` beside ``pass_bound``, the most that the
-        longest step so far allows. Refused where the theory does not apply: it presumes
-        separable rows of weight 1, a bias, no penalty, a constant step, and zeros to start from
-        (or, for "batch" with step 1, "sum").
+        The result of :func:`separatrix.separability` for this data. ``history_`` then compares
+        every pass with the theory: ``mistakes_so_far`` with ``mistake_bound``; for
+        ``update="batch"``, ``passes_with_mistakes`` with ``pass_bound``, the bound for the longest
+        step so far. Refused if the theory does not apply: it requires separable rows of weight 1, a
+        bias, no penalty, a constant step size, and zeros as the start (or, for "batch" with step 1,
+        "sum").
 
     Attributes
     ----------
@@ -95,44 +94,43 @@ class Perceptron(StreamModel):
     intercept_ : array (1,) or (k,)
         Biases.
     classes_ : array (k,)
-        Of two, the larger is +1.
+        The labels; of two, the larger is +1.
     n_iter_ : int
-        Passes.
+        Number of passes.
     n_updates_ : int
-        Updates by single rows; in the batch rule every mistaken row counts.
+        Number of updates by single rows; in the batch rule every misclassified row counts.
     embedding_strengths_ : array (n,)
         How often each row was a mistake.
     stop_ : str
         "no mistakes", "cycle", "max_iter", "max_norm", "tol", "no progress", "callback" or
-        "interrupted". "no mistakes" (only for l2 = 0) is a proof that the data is separated;
-        "cycle", for a fixed order and a constant step, one that this run would go on for ever.
+        "interrupted". "no mistakes" (only for l2 = 0) proves that the data is separated; "cycle",
+        for a fixed order and a constant step size, that this run would go on forever.
     converged_ : bool
         Whether ``stop_`` is "no mistakes" or "tol".
     history_ : dict of arrays
         ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
-        Objective and mistakes are those met during the pass, each row before its update.
-        With a ``monitor`` two more.
+        Objective and mistakes are counted during the pass, each row before its update. With a
+        ``monitor`` there are two more.
     trace_ : Trace
-        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector, and
-        ``clf.trace_.recording(X, y)`` tells the fit step by step.
+        ``for step in clf.trace_.replay(X, y)`` yields every intermediate weight vector, and
+        ``clf.trace_.recording(X, y)`` records the fit step by step.
     n_features_in_ : int
-        Features of the rows of the fit.
+        Number of features seen during fit.
     feature_names_in_ : array
-        If X had names; of a file, all its columns that are features.
+        Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
-        Names of the weights: categories of a file have one each, or share those that they are
-        hashed to.
+        Names of the weights: categories of a file have one each, or share one if they are hashed.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
-        Of a model that was fitted to files, after a prediction: by column, how many values the fit
-        did not have. They count as 0.
+        For a model that was fitted to files, after a prediction: by column, the number of values
+        that the fit did not have. They count as 0.
 
     See Also
     --------
-    KernelPerceptron : the same in the dual.
+    KernelPerceptron : the same algorithm in the dual.
     LinearClassifier : a loss that has a minimum.
-    separability : whether it can end, and after how many mistakes.
+    separability : whether the data can be separated, and after how many mistakes.
 
     Examples
     --------
@@ -191,15 +189,15 @@ class Perceptron(StreamModel):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """One pass over these rows, going on from the calls before.
+        """Make one pass over these rows, continuing from the previous calls.
 
-        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by
-        then is kept, else the model is as before.
+        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
+        then is kept, else the model is unchanged.
         """
         if self.monitor is not None:
             raise ValueError(
-                "monitor watches a whole fit from its start, and partial_fit goes on from where "
-                "it stands; set monitor=None, or call fit"
+                "monitor needs a whole fit from its start, but partial_fit continues from where "
+                "the last call ended; set monitor=None, or call fit"
             )
         with self._all_or_nothing():
             self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight))
@@ -209,7 +207,7 @@ class Perceptron(StreamModel):
     def _watched(
         self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
     ) -> FitSettings:
-        """With a monitor, each pass beside what it may come to."""
+        """With a monitor, add its bounds to each pass."""
         settings = super()._watched(settings, objective, solver, W)
         if self.monitor is None:
             return settings
@@ -221,8 +219,8 @@ class Perceptron(StreamModel):
         return replace(settings, watchers=(*settings.watchers, bound))
 
     def _refuse_overflow(self, objective: Objective, result: Result) -> None:
-        """Which row is a mistake is not known where scores overflow: such a run has no meaning."""
-        # Inside, a run may have gone by steps of 1: its weights were larger by so much.
+        """Refuse overflow: if scores overflow, it is not known which rows are mistakes."""
+        # The run may have used step 1 inside: its weights were larger by this factor.
         unit = min(1.0, result.state.get("unit", 1.0))
         if result.infos[-1].norm > LARGE_NORM * unit:
             objective.source.total(FiniteScores(result.last / unit))
@@ -245,7 +243,7 @@ class Perceptron(StreamModel):
             tol=checks.number("tol", self.tol, optional=True),
             max_norm=checks.number("max_norm", self.max_norm, optional=True),
             patience=checks.whole("patience", self.patience, optional=True),
-            prove=False,  # it returns what the algorithm gives
+            prove=False,  # it returns the result of the algorithm
         )
         return FitSettings(PerceptronLoss(), L2(l2), stop, keep)
 
@@ -255,7 +253,7 @@ class Perceptron(StreamModel):
             return Rosenblatt(self.learning_rate, self.shuffle, average)
         if partial:
             raise ValueError(
-                "partial_fit goes row by row, and update='batch' needs all rows at once; use "
+                "partial_fit visits single rows, but update='batch' needs all rows at once; use "
                 "update='online'"
             )
         return BatchPerceptron(self.learning_rate, average)

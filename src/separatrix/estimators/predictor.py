@@ -1,4 +1,4 @@
-"""A fitted linear classifier in use: scores, classes, accuracy."""
+"""Predictions of a fitted linear classifier: scores, classes, accuracy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .sources import (
 
 
 class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
-    """Weights and classes, whatever found them."""
+    """Weights and classes, with any training method."""
 
     coef_: Array | sp.csr_array | sp.csr_matrix
     intercept_: Array
@@ -49,26 +49,26 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
 
     def sparsify(self) -> Self:
-        """Keep ``coef_`` as a sparse matrix, which is smaller where most weights are 0.
+        """Convert ``coef_`` to a sparse matrix, which is smaller if most weights are 0.
 
-        Predictions, files and all else stay as they were; the next fit makes an array again.
+        Predictions and saved files do not change; the next fit makes an array again.
         """
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
     def densify(self) -> Self:
-        """Keep ``coef_`` as an array again, as a fit does."""
+        """Convert ``coef_`` back to an array, as after a fit."""
         check_is_fitted(self)
         self.coef_ = dense(self.coef_)
         return self
 
     @property
     def coef_names_(self) -> AnyArray:
-        """Names of the features that ``coef_`` has weights for.
+        """Names of the features of ``coef_``.
 
-        Those of the columns; one-hot, hashed and indicated ones as scikit-learn names them; x0, x1,
-        ... where columns have none.
+        The names of the columns; one-hot, hashed and indicator features are named as in
+        scikit-learn; x0, x1, ... if columns have no names.
         """
         check_is_fitted(self)
         encoding = self._reading.encoding if hasattr(self, "_reading") else None
@@ -83,9 +83,9 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         """Which rows of files were held out before the fit (``read(validation=...)``).
 
         ``held_out`` is their share, and ``trained_on`` the fingerprint of the other rows:
-        ``read(..., like=model, validation=split.held_out or None).fingerprint()`` is equal if it is
-        of the same ones. None if the model was fitted to no file, or to one that was read while it
-        was fitted and held out none.
+        ``read(..., like=model, validation=split.held_out or None).fingerprint()`` is equal for the
+        same rows. None if the model was not fitted to a file, or to one that was read while it was
+        fitted, without held-out rows.
         """
         check_is_fitted(self)
         return self._reading.split if hasattr(self, "_reading") else None
@@ -93,10 +93,10 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
 
-        X may be a source, whose rows are read block by block, or a collection of Dask's, for which
-        there is a dask array back that is not computed yet. A model that was fitted to files
-        takes paths and frames too, and counts the categories that its fit did not have in
-        ``unknown_categories_``, by column: their features are 0.
+        X may be a source, whose rows are read block by block, or a Dask collection, for which a
+        lazy dask array is returned. A model that was fitted to files also takes paths and frames,
+        and counts the categories that its fit did not have in ``unknown_categories_``, by column:
+        their features are 0.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -121,14 +121,14 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if not plain:
             validate_data(self, X, reset=False, skip_check_array=True)
         result = scores(rows, W, n_jobs)
-        # A value that is not finite leaves no finite score behind: only then look for one.
+        # A value that is not finite leads to a score that is not finite: only then search for it.
         if not np.all(np.isfinite(result)):
             check_rows(X, owner=self)
             check_scores(result, lambda: small_scores(rows, W, n_jobs))
         return result
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; on a tie of two classes the larger, of more the first."""
+        """Class of each row; in a tie the larger of two classes, the first of more."""
         if is_dask(X):
             check_is_fitted(self)
             return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
@@ -136,16 +136,16 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
 
     def _classes_of(self, scores: Array) -> AnyArray:
         if len(self.classes_) == 2:
-            # A third of the time that it takes to pick by number.
+            # Takes a third of the time of indexing by number.
             return np.where(scores >= 0.0, self.classes_[1:], self.classes_[:1])
         predicted: AnyArray = self.classes_[scores.argmax(axis=1)]
         return predicted
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified right.
+        """Share of the rows, by weight, that are classified correctly.
 
-        Of X and y; of a source; or, if the model was fitted to files, of files or of a frame with
-        the columns of the fit, among them the target, and the weight if there was one.
+        On X and y; on a source; or, if the model was fitted to files, on files or a frame with the
+        columns of the fit, including the target, and the weight if there was one.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -160,13 +160,15 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return float(super().score(X, y, sample_weight))
 
     def _accuracy(self, pieces: Iterable[Decoded]) -> float:
-        """Of rows with labels."""
+        """Accuracy on rows with labels."""
         of, right, all = LinearScores(self._weights()), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
             predicted = self._classes_of(found[:, 0] if found.shape[1] == 1 else found)
             if piece.y is None:
-                raise ValueError(f"{piece.where}: there are no labels; expected one for every row")
+                raise ValueError(
+                    f"{piece.where}: there are no labels; expected a label for every row"
+                )
             check_kind(piece.y, self.classes_)
             weight = np.ones(len(found)) if piece.weight is None else piece.weight
             right += float(weight[predicted == piece.y].sum())
@@ -180,7 +182,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self._reading.encoding is not None or is_path(X)
 
     def _counted(self, pieces: Iterable[Decoded]) -> Iterator[Decoded]:
-        """The same pieces; after the last of them it is known how much was unknown."""
+        """Yield the same pieces; after the last, set the counts of unknown categories."""
         unknown = Counter[str]()
         for piece in pieces:
             unknown.update(piece.unknown)
@@ -188,7 +190,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         self.unknown_categories_ = dict(unknown)
 
     def _read_alike(self, source: Source) -> Source:
-        """The rows of a source, those of files read as the fit read its own."""
+        """The rows of a source; those of files are read as in the fit."""
         if isinstance(source, FileSource) and hasattr(self, "_reading"):
             source = source.read_as(self._reading)
             self.unknown_categories_ = dict(source.rows.unknown)

@@ -1,4 +1,4 @@
-"""Rows that an estimator gets as a source: what it may come with, its weights, its scores."""
+"""Rows of a source: checks of other arguments, class weights, scores."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from ..numeric.types import AnyArray, Array, Ints
 
 
 def refuse_labels_beside(y: Any, sample_weight: Any) -> None:
-    """A source brings its own."""
+    """Refuse y or sample_weight with a source, which has its own."""
     if y is not None or sample_weight is not None:
         other = "y" if y is not None else "sample_weight"
         raise TypeError(
-            f"a source has labels and weights of its own, and {other} came beside it: pass the "
+            f"a source has labels and weights of its own, but {other} was also given: pass the "
             "source alone, or arrays with y and sample_weight"
         )
 
 
 def check_features(source: Source, n_features: int, name: str) -> None:
-    """As many as the fit had, whose estimator has this name."""
+    """Check for the number of features of the fit."""
     if source.n_features != n_features:
         raise ValueError(
             f"X has {source.n_features} features, but {name} is expecting {n_features} features "
@@ -45,32 +45,32 @@ def check_features(source: Source, n_features: int, name: str) -> None:
 
 
 def same_features(before: AnyArray, now: AnyArray) -> None:
-    """An error that names a feature, unless weights of the one are weights of the other."""
+    """Raise an error that names a feature, unless the features of both fits are equal."""
     if lost := sorted({*before} ^ {*now}):
         raise ValueError(
-            f"warm_start=True, but {lost[0]!r} is a feature of only one of this fit and the one "
-            "before, for categories have a feature each; set warm_start=False, or read with "
+            f"warm_start=True, but {lost[0]!r} is a feature of only one of this fit and the "
+            "previous one, as each category is a feature; set warm_start=False, or read with "
             "categorical='hash'"
         )
 
 
 def reweighted(source: Source, class_weight: ClassWeight) -> Source:
-    """The same rows, weighed by their class too."""
+    """The same rows, with class weights applied too."""
     if not isinstance(source, InMemory):
-        # As if each class had one row, which weighs what all of its rows do.
+        # As if each class had one row with the weight of all its rows.
         classes, sums = source.classes, source.class_weight_sums()
         per_class, _ = within_reach(class_weights(class_weight, classes, classes, sums))
         if not per_class.all():
             raise ValueError(
                 f"class_weight={class_weight!r} leaves out the class "
                 f"{classes[per_class == 0.0].tolist()[0]!r}; expected weights above 0 for rows "
-                "that are not in memory: leave its rows out of what is read"
+                "that are not in memory: exclude its rows when reading"
             )
         return ClassWeightedSource(source, per_class)
     labels = labels_of(source)
     classes, weight, _ = weighed_classes(labels, None, source.weight, class_weight)
     result = source.with_weight(weight)
-    if len(classes) < len(source.classes):  # every row of the others has lost its weight
+    if len(classes) < len(source.classes):  # all rows of the others now have weight 0
         result = result.with_labels(encoded(labels, classes), classes)
     return result
 
@@ -83,12 +83,12 @@ def labels_of(source: InMemory) -> AnyArray:
 
 @dataclass(frozen=True)
 class LinearScores:
-    """``w.x + b`` of rows, (n, k); overflow that leaves a doubt is refused."""
+    """Computes ``w.x + b`` of rows, (n, k); refuses overflow that makes a score uncertain."""
 
     W: Array
 
     def __call__(self, rows: Rows) -> Array:
-        """Of all the rows given."""
+        """Scores of all given rows."""
         found = loops.scores(rows, self.W)
         if not np.all(np.isfinite(found)):
             check_scores(found, lambda: small_scores(rows, self.W))
@@ -96,7 +96,7 @@ class LinearScores:
 
 
 def scores_of(source: Source, W: Array, n_jobs: int | None = None) -> Array:
-    """``w.x + b`` of every row of a source, (n, k), also of those of weight 0."""
+    """``w.x + b`` of every row of a source, (n, k), including rows of weight 0."""
     found = [np.empty((0, len(W)))]
     for block in source.blocks():
         some = scores(block.X, W, n_jobs)
@@ -108,27 +108,26 @@ def scores_of(source: Source, W: Array, n_jobs: int | None = None) -> Array:
 
 @dataclass(frozen=True)
 class FiniteScores(Sum[tuple[()]]):
-    """Nothing, unless scores overflow: then an error."""
+    """An empty sum that raises an error if scores overflow."""
 
     W: Array
 
     def of(self, block: Block) -> tuple[()]:
-        """Of one block."""
         LinearScores(self.W)(block.X)
         return ()
 
 
 @dataclass(frozen=True)
 class Correct(Sum[tuple[float]]):
-    """The weight of the rows that scores put into their own class."""
+    """The weight of the rows that are classified correctly."""
 
     scores: Callable[[Rows], Array]
-    """Of some rows, (n, 1) for two classes, else (n, k)."""
+    """Scores of some rows, (n, 1) for two classes, else (n, k)."""
     numbers: Ints
-    """Which class of the scores each class of the source is; -1: none."""
+    """Index of each class of the source among the classes of the scores; -1: none."""
 
     def of(self, block: Block) -> tuple[float]:
-        """Of one block; on a tie the larger of two classes, the first of more."""
+        """The sum over one block; in a tie the larger of two classes, the first of more."""
         if not len(block.y):
             return (0.0,)
         found = self.scores(block.X)
@@ -138,7 +137,7 @@ class Correct(Sum[tuple[float]]):
 
 
 def check_kind(labels: AnyArray, classes: AnyArray) -> None:
-    """Labels of rows and classes of a fit must be words or numbers alike, for 1 is not "1"."""
+    """Refuse to mix strings and numbers in labels and classes, because 1 is not "1"."""
     words = [values.dtype.kind in "OU" for values in (labels, classes)]
     if len(labels) and words[0] != words[1]:
         kinds = ["words" if word else "numbers" for word in words]
@@ -150,7 +149,7 @@ def check_kind(labels: AnyArray, classes: AnyArray) -> None:
 
 
 def accuracy(source: Source, classes: AnyArray, scores: Callable[[Rows], Array]) -> float:
-    """Share of the rows, by weight, that scores for these classes classify right."""
+    """Weighted accuracy of the predictions by scores for these classes."""
     check_kind(source.classes, classes)
     known = classes.tolist()
     numbers = [known.index(label) if label in known else -1 for label in source.classes.tolist()]

@@ -1,4 +1,4 @@
-"""Which weights of a fit are 0, and which are proven to be."""
+"""Which weights of a fit are 0, and which are proven to be 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .penalty_parameters import refuse_wrong_length
 
 
 class SparseModel(LossModel):
-    """A minimiser of a loss whose penalty may make weights 0."""
+    """A minimiser of a loss with a penalty that may make weights 0."""
 
     penalty_weights: Any
     _zero: AnyArray | None
@@ -42,20 +42,19 @@ class SparseModel(LossModel):
 
     @property
     def undecided_(self) -> AnyArray:
-        """Weights that are 0, but not proven to be, (k, d)."""
+        """Weights that are 0, but not proven to be 0, (k, d)."""
         return ~self.selected_ & ~self.zero_
 
     def _selects_nothing(self) -> bool:
-        """Whether no feature that is penalised has a weight."""
+        """Whether no penalised feature has a weight."""
         if self.penalty_weights is None:
             return not self.selected_.any()
         penalised = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
         return not self.selected_[:, penalised].any()
 
     def _warn_if_nothing_is_selected(self, l1: float) -> None:
-        separated = (
-            self.stop_ == "no minimum" or self.objective_ == 0.0
-        )  # a smaller l1 selects none
+        # Then a smaller l1 selects no features either.
+        separated = self.stop_ == "no minimum" or self.objective_ == 0.0
         if l1 > 0.0 and not separated and self._selects_nothing():
             free = "" if self.penalty_weights is None else " and the features of weight 0"
             warnings.warn(
@@ -76,14 +75,14 @@ class SparseModel(LossModel):
         if proof is None:
             return
         if not objective.penalty.coercive and proof.lower_bound == 0.0 < proof.value:
-            self.gap_ = None  # nothing is known but that no loss is negative
+            self.gap_ = None  # the only known bound is 0
         if result.stop == "no minimum":
             self.gap_ = None
         elif not objective.penalty.smooth:
             self._zero = self._proven_zeros(proof)
 
     def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Of the features as given: those that no row stores are 0 if l1 is on them."""
+        """Proven zeros of the given features: those that no row stores are 0 if l1 applies."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
             some, found = found, np.full(self.coef_.shape, proof.objective.penalty.l1 > 0.0)

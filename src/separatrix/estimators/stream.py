@@ -1,4 +1,4 @@
-"""Where ``partial_fit`` stands between two calls."""
+"""The state of ``partial_fit`` between two calls."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ COLUMNS = ("pass", "objective", "mistakes", "norm", "seconds")
 
 @dataclass(frozen=True)
 class StreamState:
-    """Where ``partial_fit`` goes on: the solver asked for, the one that runs, and its state."""
+    """State of ``partial_fit``: requested solver, running solver and its state."""
 
     asked: Solver
     used: Solver
     state: State | None
     streams: bool = False
     room: HistoryRoom | None = None
-    """Where the history that it goes on from may grow."""
+    """Buffer in which the history can grow."""
 
 
 def counted(state: State | None, source: ArraySource) -> tuple[State | None, State]:
-    """Where a stream stands, its weights in this source's unit; and its counts with these rows.
+    """The state and its weights in this source's unit; and its counts with these rows.
 
-    A unit of weights is a power of two. Counts are kept in that of the larger weights: what then
-    underflows was as nothing beside them.
+    A unit of weights is a power of two. Counts are kept in the unit of the larger weights: what
+    underflows is negligible compared with them.
     """
     power, rows, weight = source.weight_power, 0, 0.0
     if state is not None:
@@ -46,7 +46,7 @@ def counted(state: State | None, source: ArraySource) -> tuple[State | None, Sta
 
 
 def times_power(weight: float, power: int) -> float:
-    """A weight times a power of two; infinite where that is beyond floating point."""
+    """A weight times a power of two; infinite if that overflows."""
     if not power:
         return weight
     with np.errstate(over="ignore"):
@@ -54,11 +54,11 @@ def times_power(weight: float, power: int) -> float:
 
 
 class HistoryRoom:
-    """The columns of a history with room at their end: a pass more need not copy all before it.
+    """The columns of a history with spare capacity, so that another pass need not copy them.
 
-    What is given out are views of what has been written, once: they never change any more. Only
-    the history given out last goes on in its place. Any other, as of a copy of the estimator or
-    from before a call that failed, gets room of its own.
+    Returned arrays are views of entries that are never changed again. Only the last returned
+    history continues in the same buffer. Any other, such as of a copy of the estimator or from
+    before a failed call, gets its own buffer.
     """
 
     def __init__(self, begun: dict[str, AnyArray]) -> None:
@@ -68,14 +68,14 @@ class HistoryRoom:
             column[: self.written] = begun[name]
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()  # the views become arrays of their own where they are copied
+        return type(None), ()  # copies of the views become independent arrays
 
     def takes(self, history: dict[str, AnyArray]) -> bool:
-        """Whether it is the one given out last, and there is room for one more pass."""
+        """Whether this history was the last returned, and there is capacity for one more pass."""
         return history is self.given and self.written < len(self.columns["pass"])
 
     def add(self, info: Info) -> dict[str, AnyArray]:
-        """The history with one more pass."""
+        """Return the history with one more pass."""
         at, self.written, self.given = self.written, self.written + 1, {}
         seconds = float(self.columns["seconds"][at - 1]) + info.seconds
         passes = int(self.columns["pass"][at - 1]) + 1
@@ -90,7 +90,7 @@ class HistoryRoom:
 def continued(
     before: dict[str, AnyArray], info: Info, room: HistoryRoom | None
 ) -> tuple[dict[str, AnyArray], HistoryRoom]:
-    """A history with one more pass; a monitor's columns end with its fit."""
+    """Return a history with one more pass; the columns of a monitor end with its fit."""
     if room is None or not room.takes(before):
         room = HistoryRoom(before)
     return room.add(info), room

@@ -1,11 +1,11 @@
-"""The strengths of a path: from where only the bias is left, down.
+"""The strengths of a path, decreasing from the one that leaves only the bias.
 
-Problem: strengths s, with ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s / 2``, that are worth
-a fit. Input: an objective whose penalty has absolute values, or lengths of groups. Output: s from
-large to small. Algorithm: the null model has no weights but those that cost nothing, biases and
-features of weight 0. It is the minimum as long as no other feature pulls harder at it than its
-threshold ``l1 * p_j``, so the largest strength is ``max |g_j| / (l1_ratio * p_j)``, g the gradient
-of the mean loss there; for groups alike.
+Problem: strengths s that are worth a fit, with ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s
+/ 2``. Input: an objective whose penalty has absolute values, or lengths of groups. Output: s from
+large to small. Algorithm: the null model has only unpenalised weights, the biases and features of
+weight 0. It is the minimum as long as the gradient of no other feature exceeds its threshold ``l1 *
+p_j``, so the largest strength is ``max |g_j| / (l1_ratio * p_j)``, g the gradient of the mean loss
+there; likewise for groups.
 
 Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via coordinate
 descent, Journal of Statistical Software 33 (2010), section 2.5.
@@ -26,36 +26,36 @@ from ..solvers import choose
 from ..training.minimize import minimize
 from ..training.stopping import Stop
 
-SMALLEST, SMALLEST_WIDE = 1e-4, 1e-2  # of the largest; of fewer rows than features
-TIGHT = Stop(max_iter=1000, tol=1e-16, prove=False)  # until a step expects nothing any more
-ABOVE = 1.0 + 1e-11  # rounding is not to let a feature in at the largest
-NO_PULL = 1e-14  # of what a feature could pull: nothing but rounding
+SMALLEST, SMALLEST_WIDE = 1e-4, 1e-2  # of the largest; the second for fewer rows than features
+TIGHT = Stop(max_iter=1000, tol=1e-16, prove=False)  # until a step expects no decrease
+ABOVE = 1.0 + 1e-11  # rounding must not select a feature at the largest
+NO_PULL = 1e-14  # of the largest possible gradient: below is rounding
 MOST_TRIALS = 60
 
 
 class NullModel(NamedTuple):
-    """The fit of the biases and of the features that cost nothing."""
+    """The fit of the biases and of unpenalised features."""
 
     weights: Array
     loss: float
-    """Mean loss there."""
+    """Mean loss of this fit."""
     largest: float
-    """The smallest strength that leaves only it; 0 if all do."""
+    """The smallest strength that leaves only this fit; 0 if all do."""
 
 
 def checked_ratio(l1_ratio: Any) -> float:
-    """Above 0 and at most 1."""
+    """Check for a number above 0 and at most 1."""
     ratio = checks.number("l1_ratio", l1_ratio, most=1.0)
     if ratio == 0.0:
         raise ValueError(
-            "l1_ratio=0 leaves no l1, and without it no strength is the largest: for a path in l2 "
+            "l1_ratio=0 means no l1, and without l1 there is no largest strength: for a path in l2 "
             "use LinearClassifierCV(l2s=...), or give an l1_ratio above 0"
         )
     return ratio
 
 
 def checked_strengths(strengths: Any, smallest: Any = None) -> int | Array:
-    """How many, or the values from large to small."""
+    """Check for a number of strengths, or values, which are sorted from large to small."""
     wanted = "a whole number of 1 or more, or an array of positive values"
     checks.number("smallest", smallest, strict=True, most=1.0, optional=True)
     if checks.is_integer(strengths):
@@ -70,19 +70,19 @@ def checked_strengths(strengths: Any, smallest: Any = None) -> int | Array:
         raise ValueError(f"strengths must be {wanted}, got {strengths!r}")
     if smallest is not None:
         raise ValueError(
-            f"smallest={smallest!r} is where a grid ends, and strengths are given one by one: "
-            "leave it out, or tell how many strengths there are to be"
+            f"smallest={smallest!r} is the end of a grid, but strengths are given as values: "
+            "leave it out, or give the number of strengths"
         )
     return np.unique(values)[::-1].copy()
 
 
 def at_strength(penalty: SparsityInducing, l1_ratio: float, strength: float) -> SparsityInducing:
-    """The same penalty of another strength."""
+    """The same penalty with another strength."""
     return replace(penalty, l1=l1_ratio * strength, l2=(1.0 - l1_ratio) * strength / 2.0)
 
 
 def null_model(objective: Objective, l1_ratio: float) -> NullModel:
-    """Found as what an l1 leaves that is large enough."""
+    """Computed as the fit that a sufficiently large l1 leaves."""
     penalty = cast(SparsityInducing, objective.penalty)
     at = objective.value_and_gradient(np.zeros(objective.shape))
     l1 = 2.0 * penalty.largest(at.gradient)
@@ -102,12 +102,12 @@ def null_model(objective: Objective, l1_ratio: float) -> NullModel:
 
 
 def grid(objective: Objective, null: NullModel, count: int, smallest: float | None) -> Array:
-    """So many strengths at equal ratios, from the largest down to a share of it."""
+    """``count`` strengths at equal ratios, from the largest down to a share of it."""
     if null.largest == 0.0:
         raise ValueError(
-            "no feature with a penalty says anything about y beyond the bias and the features of "
-            "weight 0, so that every strength leaves all weights at 0: give strengths=[...] to see "
-            "it, or other features"
+            "no feature with a penalty explains y beyond the bias and the features of "
+            "weight 0, so every strength leaves all weights at 0: give strengths=[...] to fit "
+            "them, or other features"
         )
     if smallest is None:
         wide = objective.source.n_rows < objective.source.n_features

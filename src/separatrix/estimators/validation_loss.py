@@ -1,4 +1,4 @@
-"""How a fit does on rows that are held out, pass by pass."""
+"""The loss of a fit on held-out rows, pass by pass."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..training.loop import Info
 
 
 class Watcher(Protocol):
-    """A callback whose findings become columns of the history."""
+    """A callback whose results become columns of the history."""
 
     def __call__(self, step: Step, info: Info) -> None:
-        """Take in one pass."""
+        """Observe one pass."""
 
     def columns(self) -> dict[str, AnyArray]:
-        """What the history gains: one entry per pass."""
+        """Columns to add to the history: one entry per pass."""
 
 
 @dataclass
 class ValidationLoss:
-    """The weighted mean loss of rows that are held out, without the penalty, after every pass.
+    """The weighted mean loss of held-out rows, without the penalty, after every pass.
 
-    It is that of the average, where a solver keeps one, else that of the last weights.
+    It is computed with the average if the solver keeps one, else with the last weights.
     """
 
     loss: Loss
@@ -38,22 +38,22 @@ class ValidationLoss:
     found: list[float] = field(default_factory=list)
 
     def __call__(self, step: Step, info: Info) -> None:
-        """One read of the rows held out, and the clock stands still."""
-        self.found.append(np.nan)  # to stay, if the read is interrupted
+        """Read the held-out rows once; the clock is stopped meanwhile."""
+        self.found.append(np.nan)  # stays if the read is interrupted
         W = step.weights if step.average is None else step.average
         losses, _ = self.held_out.total(Value(self.loss, W))
         self.found[-1] = losses / self.held_out.weight_sum
 
     def to_state(self) -> State:
-        """Every pass so far."""
+        """The loss of every pass so far."""
         return {"found": self.found}
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Check for the result of ``to_state``."""
         return entries({"found": each(real)})
 
     def restore(self, state: State) -> None:
-        """Go on from the passes of another callback of the same run."""
+        """Continue from the passes of another callback of the same run."""
         self.found = list(state["found"])
 
     def columns(self) -> dict[str, AnyArray]:

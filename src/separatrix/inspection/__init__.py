@@ -1,1 +1,1 @@
-"""Looking at a fit from outside: what went wrong, and why."""
+"""Inspecting a fit: what went wrong, and why."""

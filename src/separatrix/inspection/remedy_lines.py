@@ -1,4 +1,4 @@
-"""Lines of Python that mend a classifier, for the names ``clf``, ``X`` and ``y``.
+"""Lines of Python that improve a classifier, for the names ``clf``, ``X`` and ``y``.
 
 The classifier may be the last step of a pipeline.
 """
@@ -22,21 +22,21 @@ def setting(estimator: Any, **parameters: Any) -> str:
 
 
 def _argument(name: str, value: str) -> str:
-    """A keyword argument. A step of a pipeline may have any text as its name, code as well."""
+    """A keyword argument. The name of a pipeline step may be any text, even code."""
     if name.isidentifier() and not iskeyword(name):
         return f"{name}={value}"
     return f"**{{{name!r}: {value}}}"
 
 
 def replacing(estimator: Any, classifier: str) -> str:
-    """The line that puts another classifier in the place of this one."""
+    """The line that replaces the classifier by another one."""
     if is_piped(estimator):
         return f"clf.set_params({_argument(estimator.steps[-1][0], classifier)}).fit(X, y)"
     return f"clf = {classifier}.fit(X, y)"
 
 
 def scaling(estimator: Any, sparse: bool) -> str:
-    """The line that gives the features one scale, right before the classifier."""
+    """The line that scales the features, directly before the classifier."""
     step = "StandardScaler(with_mean=False)" if sparse else "StandardScaler()"
     inner = f"*clf[:-1], {step}, clf[-1]" if is_piped(estimator) else f"{step}, clf"
     return f"clf = make_pipeline({inner}).fit(X, y)"

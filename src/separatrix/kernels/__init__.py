@@ -10,13 +10,13 @@ name         K(x, z)
 ``sigmoid``  tanh(gamma x.z + coef0)
 ============ =====================================
 
-The sigmoid is no inner product for most of its parameters: with it the theorems about the
-perceptron do not hold. Beside the names there are ``"precomputed"``, where the rows are rows of
-the kernel matrix, and any callable ``f(A, B) -> (len(A), len(B))``.
+The sigmoid is not an inner product for most of its parameters, and the theorems about the
+perceptron do not hold for it. The other two choices are ``"precomputed"``, where the rows are rows
+of the kernel matrix, and any callable ``f(A, B) -> (len(A), len(B))``.
 
 A kernel is computed in two steps: ``pairwise``, which compares rows with rows and is left to BLAS,
-and ``apply_elementwise``, a function of each number by itself. So whoever prefetches rows that may
-never be used (:class:`KernelCache`) pays for their powers only when they are. The Gaussian of dense
+and ``apply_elementwise``, a function of each entry. So a cache that prefetches rows
+(:class:`KernelCache`) pays for their powers only if the rows are used. The Gaussian kernel of dense
 rows has a compiled loop that does both at once.
 
 >>> import numpy as np
@@ -82,7 +82,7 @@ def get_kernel(
     degree: int = 3,
     coef0: float = 1.0,
 ) -> Kernel:
-    """A kernel by name, or around a callable, with gamma found from the training rows."""
+    """Return a kernel by name, or wrap a callable; gamma is resolved on the training rows."""
     if callable(kernel):
         return Custom(kernel)
     if kernel not in NAMES:
@@ -103,7 +103,7 @@ def get_kernel(
 
 
 def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
-    """The number that gamma means for these rows, by the rules of scikit-learn's SVC.
+    """Resolve gamma for these rows, by the rules of scikit-learn's SVC.
 
     "scale": 1 / (features * variance of all entries), 1 if that is 0; "auto": 1 / features.
     """
@@ -126,7 +126,7 @@ def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
 
 
 def _variance(rows: Matrix) -> float:
-    """Of all entries; dense ones a block at a time, as NumPy's would be held twice."""
+    """Variance of all entries; dense rows in blocks, because NumPy's ``var`` would copy them."""
     if sp.issparse(rows):
         return float(rows.multiply(rows).mean() - rows.mean() ** 2)
     mean, size = rows.mean(dtype=np.float64), max(1, AT_ONCE // rows.shape[1])

@@ -1,13 +1,13 @@
 """A kernel perceptron with a bounded number of supports.
 
-Problem: every mistake adds a support, so that memory and the cost of a score grow with the
-mistakes. Input: the most supports, the kernel rows, and the state of a run. Output: that state, one
-support less whenever there is one too many.
+Problem: every mistake adds a support, so that memory and the cost of a score grow with the number
+of mistakes. Input: the maximum number of supports, the kernel rows, and the state of a run. Output:
+that state, with one support removed whenever there is one too many.
 
-Algorithm: the support with the smallest part of the weights, ``|a|^2 K(x, x)``, of equal ones the
-oldest, leaves. Its part is projected on the most similar remaining support, which costs two more
-kernel rows. Removal and projection are those of Z. Wang, K. Crammer and S. Vucetic, Breaking the
-curse of kernelization, JMLR 13 (2012); to project instead of to forget is the idea of F. Orabona,
+Algorithm: the support with the smallest share of the weights, ``|a|^2 K(x, x)`` (the oldest in a
+tie), is removed. Its share is projected onto the most similar remaining support, which costs two
+more kernel rows. Removal and projection follow Z. Wang, K. Crammer and S. Vucetic, Breaking the
+curse of kernelization, JMLR 13 (2012); projecting instead of forgetting is the idea of F. Orabona,
 J. Keshet and B. Caputo, Bounded kernel-based online learning, JMLR 10 (2009).
 """
 
@@ -23,20 +23,20 @@ from .votes import add
 
 
 class SupportBudget:
-    """The supports of a run, of which there are never more than so many."""
+    """The supports of a run, at most a given number."""
 
     def __init__(self, most: int, cache: KernelCache, state: KernelPerceptronState) -> None:
         self.most, self.cache, self.state = most, cache, state
-        self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
+        self.supports: dict[int, float] = {}  # in the order they were added, with K(x, x)
 
     def admit(self, row: int) -> None:
-        """A row that was just a mistake is a support; if one too many, another one leaves."""
+        """Add the row of a mistake as a support; if there is one too many, remove another."""
         self.supports.setdefault(row, float(self.cache.row(row, _nothing_likely)[row]))
         if len(self.supports) > self.most:
             self._evict_support(row)
 
     def _evict_support(self, newest: int) -> None:
-        """The support with the smallest part leaves it to the one most similar to it."""
+        """Remove the support with the smallest share and project it onto the most similar one."""
         scores, coefficients = self.state.scores, self.state.coefficients
         rows = np.array([row for row in self.supports if row != newest])
         norms2 = np.array([self.supports[row] for row in rows.tolist()])
@@ -60,5 +60,5 @@ class SupportBudget:
 
 
 def _nothing_likely() -> Ints:
-    """No other rows are worth computing along."""
+    """No other rows are worth computing in the same block."""
     return np.empty(0, dtype=np.int64)

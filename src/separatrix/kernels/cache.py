@@ -1,4 +1,4 @@
-"""Rows of the training kernel matrix, computed when they are needed, the last ones kept."""
+"""Rows of the training kernel matrix, computed on demand; the most recently used are kept."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..loops.kernel import CacheLines
 from ..numeric.types import Array, Ints
 from .functions import Kernel, Matrix
 
-CACHED_BYTES = 2 << 20  # of rows that stay in a processor's cache: no need to read them for many
-MOST_BLOCK_BYTES = 64 << 20  # of a block of kernel rows
+CACHED_BYTES = 2 << 20  # rows that fit the processor's cache need not be read once for many
+MOST_BLOCK_BYTES = 64 << 20  # maximum size of a block of kernel rows
 WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
 
 
 class KernelCache:
-    """Rows of the training kernel matrix, the lately used ones kept.
+    """Rows of the training kernel matrix; the most recently used are kept.
 
-    They are computed in blocks, of the row that is needed and of those that may be needed soon.
-    For BLAS a block always has the same number of rows, filled up if need be: with one shape it
-    gives a row the same bits in whatever company, so that a result does not depend on the cache.
+    Rows are computed in blocks: the needed row and those that may be needed soon. Every block given
+    to BLAS has the same number of rows, padded if necessary: with one shape a row has the same bits
+    in any block, so that a result does not depend on the cache.
     """
 
     def __init__(self, kernel: Kernel, rows: Matrix, bias: float, cache_bytes: float) -> None:
@@ -37,7 +37,7 @@ class KernelCache:
             np.full(n, -1),
             np.zeros(self.capacity, dtype=np.int64),
         )
-        self._row_in_slot = np.full(self.capacity, -1)  # the row at each slot
+        self._row_in_slot = np.full(self.capacity, -1)  # the row in each slot
         self._filled = 0
         self._pending: dict[int, int] = {}  # slots of rows that are not finished
         self.computed = 0
@@ -46,7 +46,8 @@ class KernelCache:
     def row(self, number: int, likely: Callable[[], Ints]) -> Array:
         """K(x_number, x_j) + bias for all j, a view that is valid until the next call.
 
-        ``likely`` is asked, if the row is not at hand, which others may be needed soon.
+        ``likely`` is called only if the row is not cached, and returns rows that may be needed
+        soon.
         """
         if self.lines.slot[number] < 0 and number not in self._pending:
             self._compute(number, likely())
@@ -82,7 +83,7 @@ class KernelCache:
         self.computed += len(wanted)
 
     def free_slots(self, rows: Ints) -> Ints:
-        """Places for so many rows: ones never used, then those used longest ago."""
+        """Slots for these rows: unused slots first, then the least recently used."""
         free = np.arange(self._filled, min(self._filled + len(rows), self.capacity))
         self._filled += len(free)
         if len(free) < len(rows):

@@ -19,13 +19,13 @@ from .thresholds import WORTH_A_THREAD
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
 KernelFunction = Callable[[Matrix, Matrix], Any]
 
-FEW_ROWS = 32  # by which a user's function is told from another
-ROWS_AT_ONCE = 128  # which stay in a processor's cache, with their sums, beside the reference
+FEW_ROWS = 32  # that identify a user's function
+ROWS_AT_ONCE = 128  # fit the processor's cache, with their sums and the reference
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Rows with which others are compared, and what kernels need of them, computed once."""
+    """Rows that others are compared with, and what kernels need of them, computed once."""
 
     rows: Matrix
     transposed: Matrix
@@ -37,33 +37,33 @@ class Reference:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Something that can stand for an inner product."""
+    """A function that replaces the inner product."""
 
     two_steps: ClassVar[bool] = False
-    """Whether ``apply_elementwise`` has anything to do."""
+    """Whether ``apply_elementwise`` changes anything."""
 
     def to_dict(self, rows: Matrix) -> dict[str, Any]:
-        """Name and parameters as plain data, on which its values on these rows depend."""
+        """Name and parameters as plain data that determine its values on these rows."""
         return {"kernel": type(self).__name__, **asdict(self)}
 
     def prepare(self, rows: Matrix) -> Reference:
-        """Rows to compare others with."""
+        """Prepare the rows that others are compared with."""
         return Reference(rows, rows.T.tocsr() if sp.issparse(rows) else rows.T)
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """A new array (rows, reference rows) of which ``apply_elementwise`` makes kernel values."""
+        """New array (rows, reference rows) from which ``apply_elementwise`` gets kernel values."""
         return products(rows, reference)
 
     def apply_elementwise(self, values: Array) -> Array:
-        """Kernel values, in the place of what ``pairwise`` gave."""
+        """Turn the result of ``pairwise`` into kernel values, in place."""
         return values
 
     def between(self, rows: Matrix, reference: Reference) -> Array:
-        """Block of the kernel matrix, (rows, reference rows)."""
+        """Block of the kernel matrix, of shape (rows, reference rows)."""
         return self.apply_elementwise(self.pairwise(rows, reference))
 
     def compute_into(self, rows: Matrix, reference: Reference, out: Array, slots: Ints) -> None:
-        """``out[slots]`` becomes what ``pairwise`` gives for the first of the rows."""
+        """Write what ``pairwise`` returns for the first rows to ``out[slots]``."""
         out[slots] = self.pairwise(rows, reference)[: len(slots)]
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
@@ -87,7 +87,7 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def apply_elementwise(self, values: Array) -> Array:
-        """Products instead of a general power: many times faster, and exact on integers."""
+        """Repeated products, not a general power: many times faster, and exact on integers."""
         values *= self.gamma
         values += self.coef0
         base = values.copy() if self.degree > 1 else values
@@ -98,14 +98,14 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """Near 1 for near rows, 0 for far ones."""
+    """Close to 1 for close rows, to 0 for distant ones."""
 
     gamma: float = 1.0
 
     def prepare(self, rows: Matrix) -> Reference:
-        """Dense rows are shifted near the origin, for the sake of the cancellation in |x - z|^2.
+        """Shift dense rows near the origin, to reduce the cancellation in |x - z|^2.
 
-        By whole numbers, so that integer rows stay integer, and dense and sparse the same.
+        The shift is integral, so that integer rows stay integers, and dense and sparse rows agree.
         """
         if sp.issparse(rows):
             return Reference(rows, rows.T.tocsr(), squares(rows))
@@ -113,7 +113,7 @@ class Gaussian(Kernel):
         return Reference(rows, None, dense=ShiftedRows(rows, shift))
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """exp(-gamma |x - z|^2), with |x - z|^2 as |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
+        """exp(-gamma |x - z|^2), with |x - z|^2 = |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
         if reference.dense is not None:
             values = np.empty((rows.shape[0], len(reference.dense.rows)))
             self.compute_into(rows, reference, values, np.arange(len(values)))
@@ -125,7 +125,7 @@ class Gaussian(Kernel):
         return kernel_loops.exp_neg(values, self.gamma)
 
     def compute_into(self, rows: Matrix, reference: Reference, out: Array, slots: Ints) -> None:
-        """The same, without a copy of dense rows."""
+        """As in the base class, without a copy of dense rows."""
         dense = reference.dense
         if dense is None:
             super().compute_into(rows, reference, out, slots)
@@ -140,7 +140,7 @@ class Gaussian(Kernel):
         ordered_sum(some, equal_parts(len(slots), threads), threads)
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
-        """The same sums, in dense rows without writing the kernel down."""
+        """As in the base class; for dense rows without storing the kernel matrix."""
         dense = reference.dense
         if dense is None:
             return super().sums(rows, reference, coefficients)
@@ -158,7 +158,7 @@ class Gaussian(Kernel):
 
 
 def _threads(rows: int, dense: ShiftedRows) -> int:
-    """That comparing so many rows is worth."""
+    """Number of threads that pays off for this many rows."""
     return n_threads(None) if rows * len(dense.rows) >= WORTH_A_THREAD else 1
 
 
@@ -169,7 +169,7 @@ def _as_dense(rows: Matrix) -> AnyArray:
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """As the Gaussian with the sum of absolute differences; no product, so without BLAS."""
+    """Like the Gaussian, with the sum of absolute differences; not a product, so without BLAS."""
 
     two_steps = True
     gamma: float = 1.0
@@ -208,13 +208,13 @@ class Custom(Kernel):
     function: KernelFunction
 
     def to_dict(self, rows: Matrix) -> dict[str, Any]:
-        """What the function gives for a few rows: it has no other name that could be trusted."""
+        """The values of the function for a few rows: its name alone cannot be trusted."""
         some = rows[:FEW_ROWS]
         values = self.between(some, self.prepare(some))
         return {"kernel": "Custom", "values": sha256(values.tobytes()).hexdigest()}
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """What the function gives, if it is a kernel matrix."""
+        """Call the function and check that the result is a kernel matrix."""
         values = np.array(self.function(rows, reference.rows), dtype=np.float64)
         expected = (rows.shape[0], reference.rows.shape[0])
         if values.shape != expected:
@@ -231,14 +231,13 @@ class Custom(Kernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The rows are rows of the kernel matrix already."""
+    """The rows are already rows of the kernel matrix."""
 
     def prepare(self, rows: Matrix) -> Reference:
-        """Nothing is compared."""
+        """Return the rows; nothing is compared."""
         return Reference(rows, None)
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """The rows themselves."""
         return rows.toarray() if sp.issparse(rows) else np.array(rows)
 
 

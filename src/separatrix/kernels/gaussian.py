@@ -1,11 +1,10 @@
 """A pass of the perceptron in the dual, block by block, for the Gaussian kernel of dense rows.
 
-Rows are visited a block at a time against the kernel of the block with itself. Only then is it
-known which of them were mistakes, and what they change is added to the scores of all rows: many
-kernel rows at once, none for nothing, and most of them never written down. As kernel values
-have the same bits however they are computed, and every score gets its changes in the order of
-the mistakes, the result is that of visiting row after row, whatever the blocks, the threads and
-the cache.
+Rows are visited a block at a time against the kernel of the block with itself. After a block, its
+mistakes are known, and the changes they cause are added to the scores of all rows: many kernel rows
+are computed at once, none needlessly, and most are never stored. As kernel values have the same
+bits however they are computed, and every score receives its changes in the order of the mistakes,
+the result equals that of visiting row after row, whatever the blocks, the threads and the cache.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from .cache import KernelCache
 from .functions import Gaussian, Kernel, Matrix
 from .thresholds import WORTH_A_THREAD
 
-LEAST_ROWS, MOST_ROWS = 64, 256  # of a block
-SHARE = 16  # a block has so small a part of the rows: its own kernel hardly counts
+LEAST_ROWS, MOST_ROWS = 64, 256  # rows of a block
+SHARE = 16  # a block has at most 1 / 16 of the rows, so its own kernel costs little
 
 
 class GaussianPasses:
-    """Passes over rows whose kernel is a Gaussian.
+    """Passes over rows with a Gaussian kernel.
 
-    A row that is a mistake for the second time will be one again: then its kernel row is kept.
+    A row that is a mistake for the second time is likely to be one again: its kernel row is kept.
     """
 
     def __init__(self, rows: KernelCache, dense: ShiftedRows, gamma: float) -> None:
@@ -48,14 +47,14 @@ class GaussianPasses:
 
     @classmethod
     def of(cls, rows: KernelCache) -> GaussianPasses | None:
-        """None where the kernel is another one, or the rows are sparse."""
+        """Return None for other kernels, or if the rows are sparse."""
         kernel, dense = rows.kernel, rows.reference.dense
         if not isinstance(kernel, Gaussian) or dense is None:
             return None
         return cls(rows, dense, kernel.gamma)
 
     def visit(self, run: KernelPerceptronPass) -> None:
-        """All rows of the pass."""
+        """Visit all rows of the pass."""
         while not run.ended:
             log = gaussian_scan(run, self.dense, self.gamma, self.rows.bias, self.width)
             if len(log):
@@ -98,5 +97,5 @@ class GaussianPasses:
 
 
 def goes_by_blocks(kernel: Kernel, rows: Matrix, budget: int | None) -> bool:
-    """Whether passes compute kernel rows many at a time, so that to keep them hardly pays."""
+    """Whether passes compute many kernel rows at a time, so that caching them hardly pays off."""
     return isinstance(kernel, Gaussian) and not sp.issparse(rows) and budget is None

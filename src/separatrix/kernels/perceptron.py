@@ -3,15 +3,15 @@
 Problem: a separator ``w.phi(x)`` in the space of the features phi of a kernel. The weights of
 column c are ``sum_i a[c, i] * phi(x_i)`` (K + 1: with a constant feature, the bias); one column for
 two classes, k for k > 2. Input: a kernel with the training rows, their labels and weights, step
-sizes. Output: the coefficients ``a`` after every pass, their mean, and every update if asked for.
+sizes. Output: the coefficients ``a`` after every pass, their mean, and optionally every update.
 
-Algorithm: Rosenblatt's rule, which needs nothing but inner products. M. A. Aizerman, E. M.
+Algorithm: Rosenblatt's rule, which needs only inner products. M. A. Aizerman, E. M.
 Braverman and L. I. Rozonoer, Theoretical foundations of the potential function method in pattern
 recognition learning, Automation and Remote Control 25 (1964); averaged as in Y. Freund and R. E.
 Schapire, Large margin classification using the perceptron algorithm, Machine Learning 37 (1999).
-Beside ``a`` a run keeps the score of every training row, so that an update costs one row of the
+Besides ``a``, a run keeps the score of every training row, so that an update costs one row of the
 kernel matrix, whatever the number of supports. A compiled loop goes from mistake to mistake and
-comes back for the rows of the kernel matrix that are not at hand.
+returns when it needs a row of the kernel matrix that is not cached.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from .gaussian import GaussianPasses
 from .update_rules import UpdateRule
 from .votes import Update, Votes, updates_of
 
-LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
+LOOKAHEAD = 64  # rows examined per kernel row that fits in a block
 
 
 @dataclass(frozen=True)
 class EpochEnd:
-    """Where a run stood at the end of a pass; step sizes not yet multiplied in."""
+    """State of a run at the end of a pass, without the factor of the step sizes."""
 
     coefficients: Array
     """(columns, n): the last weights."""
     scores: Array
-    """(columns, n): of every row by these."""
+    """(columns, n): score of every row with these weights."""
     late: Array
     """(columns, n): every change times the number of visits before it."""
     counts: Ints
-    """(columns, n): updates by each row, signed."""
+    """(columns, n): signed number of updates by each row."""
     best: Array
     """(columns, n): with a budget, the weights of the pass end with the fewest mistakes."""
     visits: int = 0
     updates: int = 0
     supports: tuple[tuple[int, float], ...] = ()
-    """With a budget, in the order of their coming, with K(x, x)."""
+    """With a budget, in the order they were added, with K(x, x)."""
 
     @property
     def sums(self) -> Array:
@@ -69,32 +69,33 @@ class EpochEnd:
 class KernelPerceptronRun:
     """A run from zero over rows in the dual, pass by pass.
 
-    With a ``budget``, a row that is one support too many makes another one leave
-    (:mod:`separatrix.kernels.budget`). Errors of the weights show as mistakes and are mended; those
-    of a sum of past weights would only add up, so that with a budget there is no average. Instead
-    the pass end with the fewest mistakes is remembered: the scores of all rows are at hand, so that
-    counting is free.
+    With a ``budget``, a row that is one support too many removes another one
+    (:mod:`separatrix.kernels.budget`). Errors in the weights show up as mistakes and are corrected;
+    errors in a sum of past weights would only accumulate, so with a budget there is no average.
+    Instead the weights at the pass end with the fewest mistakes are kept: the scores of all rows
+    are available, so counting mistakes costs nothing.
     """
 
     rule: UpdateRule
     rows: KernelCache
     weight: Array
-    """Weight of each row; rows of weight 0 are as if absent."""
+    """Weight of each row; rows of weight 0 are ignored."""
     schedule: Schedule | Callable[[int], float]
     shuffle: bool = True
     seed: int = 0
     budget: int | None = None
     logs: bool = False
-    """Keep every update, for the votes."""
+    """Whether to keep every update, for the votes."""
     averages: bool = False
-    """Give the average with every step."""
+    """Whether every step contains the average."""
     log: list[Update] = field(default_factory=list)
     passes: int = 0
 
     def __post_init__(self) -> None:
         self.weight_sum = float(self.weight.sum())
-        # A constant step only rescales, and so does the mean of the weights: they are multiplied
-        # in at the end, away from rounding, but for a power of two. Equal weights count as 1.
+        # A constant step size only rescales, and so does the mean of the weights: except for a
+        # power of two they are factored out and multiplied in at the end, to avoid rounding. Equal
+        # weights count as 1.
         constant = isinstance(self.schedule, Constant)
         self.step = self.unit = float(self.schedule(1)) if constant else 1.0
         present = self.weight[self.weight != 0.0]
@@ -108,7 +109,7 @@ class KernelPerceptronRun:
             self.factors = scale * self.weight
         self.state = KernelPerceptronState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
-        # Kernel rows many at a time, where there is a loop for that; else one by one.
+        # Compute many kernel rows at a time if there is a loop for that, else one by one.
         self.blocks, self.supports = None, None
         if self.budget is None:
             self.blocks = GaussianPasses.of(self.rows)
@@ -121,7 +122,7 @@ class KernelPerceptronRun:
         )
 
     def steps(self) -> Iterator[Step]:
-        """One pass after another."""
+        """Yield one step per pass."""
         while True:
             yield self._one_pass()
 
@@ -146,7 +147,7 @@ class KernelPerceptronRun:
         return self._step(visits + len(order), loss_sum, mistakes, log[:, 1].copy())
 
     def _visit(self, run: KernelPerceptronPass) -> None:
-        """All rows, with the rows of the kernel matrix as they are needed."""
+        """Visit all rows, fetching rows of the kernel matrix as needed."""
         most = len(run.order) if self.supports is None else 1
         while not run.ended:
             log = kernel_pass(run, self.rows.lines, most)
@@ -165,7 +166,7 @@ class KernelPerceptronRun:
         return likely
 
     def _step(self, visits: int, loss_sum: float, mistakes: float, updated: Ints) -> Step:
-        """The end of a pass, and what an interrupted pass after it falls back to."""
+        """The end of a pass, to which an interrupted next pass falls back."""
         coefficients = self.coefficients.copy()
         supports = () if self.supports is None else tuple(self.supports.supports.items())
         self.ended = EpochEnd(
@@ -183,7 +184,7 @@ class KernelPerceptronRun:
         )
 
     def _best(self, coefficients: Array) -> Array:
-        """These, or those of an earlier pass end with no more mistakes."""
+        """These, or the coefficients at an earlier pass end with no more mistakes."""
         if self.budget is None:
             return coefficients
         violations = self.rule.violations(self.scores, np.arange(len(self.weight)))
@@ -194,7 +195,7 @@ class KernelPerceptronRun:
         return self.ended.best
 
     def to_state(self) -> State:
-        """The end of the last whole pass, as arrays and numbers."""
+        """State at the end of the last complete pass, as arrays and numbers."""
         ended = self.ended
         rows, norms = zip(*ended.supports, strict=True) if ended.supports else ((), ())
         log = self.log[: ended.updates]
@@ -208,7 +209,7 @@ class KernelPerceptronRun:
         }  # fmt: skip
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives: numbers of every row, supports, and updates of rows."""
+        """Checks for the result of ``to_state``: numbers of every row, supports, and updates."""
         columns, n = shape = self.scores.shape
         arrays = dict.fromkeys(("coefficients", "scores", "late", "best"), array(*shape))
         counts = dict.fromkeys(("visits", "updates", "passes"), whole())
@@ -227,12 +228,12 @@ class KernelPerceptronRun:
             if len(supports) > most or len(set(supports.tolist())) < len(supports):
                 raise ValueError(f"{name} has a support twice, or more than the budget of {most}")
             if len(state["log"]) != (state["updates"] if self.logs else 0):
-                raise ValueError(f"{name} has another number of updates than it says")
+                raise ValueError(f"{name} does not contain the number of updates that it states")
 
         return check
 
     def restore(self, state: State) -> None:
-        """Stand where another run over the same rows stood at the end of a pass."""
+        """Restore the state of another run over the same rows at the end of a pass."""
         for name in ("coefficients", "scores", "late", "counts"):
             getattr(self.state, name)[:] = state[name]
         for name in ("passes", "seed", "fewest"):
@@ -250,5 +251,5 @@ class KernelPerceptronRun:
         )  # fmt: skip
 
     def votes(self) -> Votes:
-        """The ballot at the end of the last whole pass."""
+        """The votes at the end of the last complete pass."""
         return Votes.of(self.rule.columns, self.log[: self.ended.updates], self.ended.visits)

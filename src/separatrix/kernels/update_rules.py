@@ -1,4 +1,4 @@
-"""What is a mistake of the kernel perceptron, and whom it then changes: two classes and more."""
+"""Which rows are mistakes of the kernel perceptron, and which columns they change."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..numeric.types import AnyArray, Array, Ints
 
 
 class UpdateRule(Protocol):
-    """What is a mistake, and which columns then gain or lose the row."""
+    """Defines what a mistake is, and which columns then gain or lose the row."""
 
     columns: int
     y: AnyArray
-    """Signs, or numbers of classes, as the compiled pass wants them."""
+    """Signs, or class numbers, as the compiled pass expects them."""
 
     def violations(self, scores: Array, rows: Ints) -> Array:
-        """How wrong each row is, (m,), for scores (columns, m); a mistake unless below 0."""
+        """Violation of each row, (m,), for scores (columns, m); not a mistake if below 0."""
 
     def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
-        """Column and sign of each change by a mistaken row with this best rival."""
+        """Column and sign of each change by a misclassified row with this best rival."""
 
 
 class TwoClasses:
@@ -43,7 +43,7 @@ class TwoClasses:
 
 
 class ManyClasses:
-    """A rival that reaches the true class is a mistake: that one gains, the best rival loses."""
+    """A rival that reaches the true class is a mistake: the class gains, the best rival loses."""
 
     def __init__(self, labels: Ints, columns: int) -> None:
         self.y, self.columns = labels, columns
@@ -55,12 +55,12 @@ class ManyClasses:
         return violations
 
     def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
-        """True class and best rival, of equal ones the first."""
+        """True class and best rival (the first in a tie)."""
         return (int(self.y[row]), 1), (rival, -1)
 
 
 def update_rule(numbers: Ints, n_classes: int) -> UpdateRule:
-    """For rows by the numbers of their classes."""
+    """Return the rule for rows with these class numbers."""
     if n_classes == 2:
         return TwoClasses(np.where(numbers == 1, 1.0, -1.0))
     return ManyClasses(numbers, n_classes)

@@ -1,7 +1,7 @@
-"""The voted perceptron: every weight vector there was votes, each as often as it survived rows.
+"""The voted perceptron: every weight vector votes, weighted by the number of rows it survived.
 
 Input: the updates of a run in the dual, in order. Output: votes for each class at any points, from
-kernel rows between the points and the rows updated. Y. Freund and R. E. Schapire, Large margin
+kernel rows between the points and the updated rows. Y. Freund and R. E. Schapire, Large margin
 classification using the perceptron algorithm, Machine Learning 37 (1999).
 """
 
@@ -18,7 +18,7 @@ from .update_rules import UpdateRule
 
 
 class Update(NamedTuple):
-    """One mistake: when (counting visits of rows from 1), which row, and what it changed."""
+    """One mistake: when (visits of rows are counted from 1), which row, and what it changed."""
 
     visit: int
     row: int
@@ -28,7 +28,7 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Votes:
-    """Every weight vector there was, each with the number of rows that it survived."""
+    """Every weight vector of a run, each with the number of rows that it survived."""
 
     columns: int
     updates: tuple[Update, ...]
@@ -36,15 +36,16 @@ class Votes:
 
     @classmethod
     def of(cls, columns: int, updates: list[Update], visits: int) -> Votes:
-        """A vector lives from the visit that made it to the one before the next update."""
+        """A vector lives from the visit that created it to the one before the next update."""
         ends = [update.visit for update in updates[1:]] + [visits + 1]
         survived = [end - update.visit for update, end in zip(updates, ends, strict=True)]
         return cls(columns, tuple(updates), tuple(survived))
 
     def count(self, kernel: Array, place: dict[int, int]) -> Array:
-        """Votes (columns, m) at m points, by kernel rows: row i is ``kernel[place[i]]``, (m,).
+        """Votes (columns, m) at m points, from kernel rows: row i is ``kernel[place[i]]``, (m,).
 
-        Two classes: the sum of the signs, a score of 0 for the larger; more: those for each.
+        Two classes: the sum of the signs, where score 0 counts for the larger; more: votes for
+        each.
         """
         m = kernel.shape[1]
         scores, votes = np.zeros((self.columns, m)), np.zeros((self.columns, m))
@@ -69,7 +70,7 @@ def updates_of(run: KernelPerceptronPass, rule: UpdateRule, log: Ints) -> list[U
 
 
 def add(total: Array, factor: float, row: Array) -> None:
-    """``total += factor * row``; the usual factors 1 and -1 without a product in between."""
+    """Compute ``total += factor * row``; without a product for the usual factors 1 and -1."""
     if factor == 1.0:
         total += row
     elif factor == -1.0:

@@ -1,3 +1,3 @@
-"""Models that travel: kept in files, and written down for others to run."""
+"""Saving models to files, and exporting them to other languages."""
 
-from . import onnx_converter as onnx_converter  # gives classifiers what skl2onnx asks them for
+from . import onnx_converter as onnx_converter  # adds the methods that skl2onnx looks for

@@ -1,10 +1,9 @@
-"""A linear model as a C header that depends on nothing: C99, doubles, and ``exp`` of the library.
+"""A linear model as a C header without dependencies: C99, doubles, and ``exp`` of the C library.
 
-Sums go from the intercept on, feature by feature from the first to the last. Compiled without
-contraction of products and sums (``-ffp-contract=off``) they have the bits of the same sums in
-Python.
+A sum starts with the intercept and adds the features in order. Compiled without contraction of
+products and sums (``-ffp-contract=off``), the sums have the same bits as in Python.
 
-The size of the model is in constant tables alone: functions keep no arrays on the stack, which
+The size of the model affects only constant tables: functions keep no arrays on the stack, which
 millions of features or classes would overflow, and share no memory between calls.
 """
 
@@ -102,7 +101,6 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 
 
 def as_c(formula: Formula) -> str:
-    """The header."""
     formula.refuse_categories("C")
     k, d = formula.coef.shape
     text = HEAD % (len(formula.columns), len(formula.classes), k)
@@ -121,7 +119,7 @@ def as_c(formula: Formula) -> str:
 
 
 def _features(features: Sequence[Feature]) -> str:
-    """A function for the features of a row, with tables of what differs between them."""
+    """A function for the features of a row, with tables of the values that differ between them."""
     tables, body = "", "  double value = x[j];\n"
     if [one.column for one in features] != list(range(len(features))):
         tables += _table("int", "column", [str(one.column) for one in features])
@@ -144,7 +142,7 @@ def _features(features: Sequence[Feature]) -> str:
 
 
 def _or_neutral(what: str, number: float | None) -> str:
-    """What is nothing filled in, subtracted or divided by has no effect, down to the last bit."""
+    """The number, or one that changes no bit when filled in, subtracted or divided by."""
     return (
         {"fill": "NAN", "mean": "0.0", "scale": "1.0"}[what] if number is None else digits(number)
     )
@@ -160,8 +158,8 @@ def _words(name: str, words: Iterable[str]) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A string of C, in UTF-8; what is no letter, digit or blank by its octal number."""
+    """A C string literal in UTF-8; all but letters, digits and blanks in octal escapes."""
     if "\0" in text:
-        raise ValueError(f"{text!r} holds a NUL, which ends a text in C: rename it")
+        raise ValueError(f"{text!r} holds a NUL, which ends a string in C: rename it")
     data = text.encode("utf-8", "surrogatepass")
     return '"' + "".join(chr(b) if b in SAFE else f"\\{b:03o}" for b in data) + '"'

@@ -1,4 +1,4 @@
-"""A linear model written down for programs that know nothing of Python."""
+"""Export of a linear model for programs outside of Python."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def export(
     table: str = "rows",
     key: str | None = None,
 ) -> None:
-    """Write a fitted linear model to a file, for ONNX, a data base, C, or as JSON.
+    """Write a fitted linear model to a file, for ONNX, SQL databases, C, or as JSON.
 
     Parameters
     ----------
     model : LinearClassifier, LinearClassifierCV, Perceptron, or a pipeline that ends in one
-        A pipeline may scale by StandardScaler and, but for C, encode by OneHotEncoder, also
-        inside of a ColumnTransformer. A model that was fitted to files brings its own reading
-        along. Hashed columns and kernels are refused, with the reason.
+        Before it, a pipeline may have a StandardScaler and, except for C, a OneHotEncoder, also
+        inside a ColumnTransformer. A model that was fitted to files includes how its columns are
+        read. Hashed columns and kernels are refused with the reason.
     path : str or path
-        The file. An existing one is replaced once the new one is complete; pipes and devices such
+        The file. An existing file is replaced once the new one is complete; pipes and devices such
         as ``/dev/stdout`` are written to directly.
     to : {"onnx", "json", "sql", "c"}
         "onnx": a graph in float64 (opset 17). "json": columns, features, weights. "sql": a query.
         "c": a header.
     table, key : str
-        For "sql": the table to read, and a column to carry along.
+        For "sql": the table to read, and a column to include in the result.
 
     See Also
     --------
-    save : to be read by this library again.
+    save : for a file that separatrix can load.
 
     Examples
     --------
@@ -53,8 +53,8 @@ def export(
     >>> clf = LinearClassifier(l2=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export(clf, Path(folder) / "model.json", to="json")
-    ...     told = json.loads((Path(folder) / "model.json").read_text())
-    >>> told["classes"]
+    ...     model = json.loads((Path(folder) / "model.json").read_text())
+    >>> model["classes"]
     [0, 1]
     """
     checks.choice("to", to, LANGUAGES)
@@ -77,5 +77,5 @@ def export(
 
 def _refuse_infinite(formula: Formula) -> None:
     finite([*formula.coef.ravel().tolist(), *formula.intercept.tolist()])
-    told = [(one.fill, one.mean, one.scale) for one in formula.features]
-    finite([number for some in told for number in some if number is not None])
+    settings = [(one.fill, one.mean, one.scale) for one in formula.features]
+    finite([number for some in settings for number in some if number is not None])

@@ -1,4 +1,4 @@
-"""A fitted estimator in a file, and back: the same parameters, attributes and predictions."""
+"""Saving a fitted estimator to a file and loading it: same parameters, attributes, predictions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ESTIMATORS: dict[str, type[Any]] = {
     for cls in (KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron, RadialBasis)
 }
 DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
-"""Attributes that others tell, too."""
+"""Attributes that other attributes determine."""
 OPTIONAL = (
     "feature_names_in_", "unknown_categories_", "_reading", "loo_check_", "l2_path_", "l1_",
     "strength_", "l1_ratio_",
@@ -34,28 +34,29 @@ LATER: dict[type[Any], tuple[str, ...]] = {
     LinearClassifier: ("_zero",),
     LinearClassifierCV: ("_zero",),
 }
-"""Attributes that are not in files which were written before there were such."""
+"""Attributes that were added later, so that older files lack them."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Keep an estimator, fitted or not, in a file that :func:`load` reads.
+    """Save an estimator, fitted or not, to a file that :func:`load` reads.
 
-    All of it is kept: parameters, attributes, how a model that was fitted to files reads others,
-    history and trace. The file holds numbers and words in the byte layout of safetensors, no code,
-    and a digest by which any damage is found. It takes the place of another only once it is whole.
+    Everything is saved: parameters, attributes, how a model that was fitted to files reads columns,
+    history and trace. The file holds numbers and strings in the byte layout of safetensors, no
+    code, and a digest that detects any damage. An existing file is replaced only once the new one
+    is complete.
 
     Parameters
     ----------
     estimator : LinearClassifier, LinearClassifierCV, Perceptron, KernelPerceptron or RadialBasis
-        What of it is code cannot be kept, and is refused by name: callbacks, functions, losses
-        and solvers of your own. ``set_params(callbacks=())`` leaves a fit as it is.
+        Code cannot be saved and is refused by name: callbacks, functions, and losses and solvers of
+        your own. ``set_params(callbacks=())`` removes callbacks without changing the fit.
     path : str or path
 
     See Also
     --------
     load : reads it.
     export : for other programs.
-    Checkpoint : keeps a fit that is not done.
+    Checkpoint : saves a fit that has not finished.
 
     Examples
     --------
@@ -73,14 +74,14 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     cls = type(estimator)
     if hasattr(estimator, "steps"):
         raise TypeError(
-            "save keeps the estimators of separatrix, and got a pipeline, whose other steps are "
-            "not: fit with standardize=True in place of a StandardScaler, and to separatrix.read "
-            "in place of a OneHotEncoder, and the model has them; or use separatrix.export, which "
-            "writes a pipeline as one, or joblib or skops"
+            "save takes the estimators of separatrix, got a pipeline, whose other steps are "
+            "not: fit with standardize=True instead of a StandardScaler, and to separatrix.read "
+            "instead of a OneHotEncoder, so that the model has them; or use separatrix.export, "
+            "which writes a whole pipeline, or joblib or skops"
         )
     if ESTIMATORS.get(cls.__name__) is not cls:
         raise TypeError(
-            f"save keeps the estimators of separatrix ({', '.join(ESTIMATORS)}), and got a "
+            f"save takes the estimators of separatrix ({', '.join(ESTIMATORS)}), got a "
             f"{cls.__qualname__}: save its parts one by one, or use joblib or pickle"
         )
     check_sparse_weights(vars(estimator).get("coef_"))
@@ -100,32 +101,32 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _attributes(estimator: Any, parameters: set[str]) -> dict[str, Any]:
-    """What a fit set, by name; refused where a file has no place for it."""
+    """Attributes set by a fit, by name; refused if a file cannot hold them."""
     cls = type(estimator)
     known, derived = _fitted(cls), DERIVED.get(cls, ())
     for name in vars(estimator):
         if name not in known and name not in parameters and name not in derived:
             raise TypeError(
-                f"this {cls.__name__} has an attribute {name!r}, for which a model file has no "
-                f"place: delete it before saving (del estimator.{name}), or use joblib or pickle"
+                f"this {cls.__name__} has an attribute {name!r}, which a model file cannot "
+                f"hold: delete it before saving (del estimator.{name}), or use joblib or pickle"
             )
     return {name: getattr(estimator, name) for name in known if name in vars(estimator)}
 
 
 def _fitted(cls: type[Any]) -> dict[str, Any]:
-    """The attributes that a fit sets and a file keeps, and their types."""
+    """The attributes that a fit sets and a file holds, and their types."""
     others = {*inspect.signature(cls).parameters, *DERIVED.get(cls, ())}
     hints = get_type_hints(cls)
-    # What has a value in the class is no result of a fit.
+    # What has a value in the class is not a result of a fit.
     names = sorted(name for name in hints if name not in others and not hasattr(cls, name))
     return {name: hints[name] for name in names}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator that :func:`save` kept in a file.
+    """Load the estimator that :func:`save` wrote to a file.
 
-    Nothing in the file is executed. One that was damaged, cut short or tampered with is refused
-    with a ValueError that says what is wrong with it.
+    Nothing in the file is executed. A file that is damaged, truncated or tampered with is refused
+    with a ValueError that says what is wrong.
 
     Parameters
     ----------
@@ -151,15 +152,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _loaded(Path(path))
     except Damaged as damage:
         raise ValueError(
-            f"{os.fspath(path)!r} cannot be loaded: {damage}. Expected a file that "
-            "separatrix.save wrote, unchanged since: take another copy, or save the model again"
+            f"{os.fspath(path)!r} cannot be loaded: {damage}. Expected a file written by "
+            "separatrix.save and unchanged since: take another copy, or save the model again"
         ) from None
 
 
 def _loaded(path: Path) -> Any:
     metadata, arrays = layout.read(path)
     if metadata.get("format") != FORMAT:
-        raise Damaged("it is a file of arrays, but no model of separatrix")
+        raise Damaged("it contains arrays, but not a separatrix model")
     if metadata.get("version") != VERSION:
         raise Damaged(
             f"its format has the version {metadata.get('version')!r}, written by separatrix "
@@ -167,24 +168,26 @@ def _loaded(path: Path) -> Any:
         )
     try:
         return _estimator(layout.parsed(metadata.get("model", "")), Reader(arrays))
-    # What a file holds has passed through the constructors of losses and others: of what they
-    # object to, any kind of error may tell.
+    # The contents have passed through the constructors of losses and other classes, which may raise
+    # any kind of error.
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
             TypeError, ValueError) as error:  # fmt: skip
-        raise Damaged(f"what it holds is not as it should be ({error})") from None
+        raise Damaged(f"its content is invalid ({error})") from None
 
 
 def _estimator(model: Any, reader: Reader) -> Any:
     if not isinstance(model, dict) or set(model) != {"estimator", "parameters", "attributes"}:
-        raise Damaged("it holds no model")
+        raise Damaged("it does not contain a model")
     cls = ESTIMATORS.get(str(model["estimator"]))
     if cls is None:
-        raise Damaged(f"it holds a {model['estimator']!r}, of which this separatrix does not know")
+        raise Damaged(
+            f"it contains a {model['estimator']!r}, unknown to this version of separatrix"
+        )
     parameters, attributes = (reader.value(model[name]) for name in ("parameters", "attributes"))
     if not isinstance(parameters, dict) or not isinstance(attributes, dict):
-        raise Damaged("it holds no model")
+        raise Damaged("it does not contain a model")
     if reader.arrays:
-        raise Damaged(f"the array {next(iter(reader.arrays))!r} belongs to nothing")
+        raise Damaged(f"the array {next(iter(reader.arrays))!r} is not used by the model")
     if unknown := set(parameters) - set(inspect.signature(cls).parameters):
         raise Damaged(f"a {cls.__name__} has no parameter {min(unknown)!r}")
     estimator = cls(**parameters)

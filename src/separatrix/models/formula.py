@@ -1,8 +1,8 @@
-"""A fitted linear model, and what stands before it, as one formula of named columns.
+"""A fitted linear model, with the steps before it, as one formula of named columns.
 
 Input: a linear classifier of separatrix, or a pipeline that ends in one. Output: columns, the
-features that are made of them, weights, classes. This is what the exports write down, each in its
-language; what it cannot say is refused with the reason.
+features computed from them, weights and classes. Each export writes this formula in its language; a
+model that cannot be expressed is refused with the reason.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ PROBABILITIES: tuple[tuple[Loss, Probability], ...] = (
     (Logistic(), "sigmoid"), (Softmax(Logistic()), "softmax"),
     (OneVsRest(Logistic()), "normalized_sigmoid"),
 )  # fmt: skip
-"""How margins become probabilities, by the loss; the last: every sigmoid over their sum."""
+"""How margins become probabilities, by the loss; the last: sigmoids divided by their sum."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A number made of one column."""
+    """A number computed from one column."""
 
     name: str
     column: int
     kind: Literal["number", "missing", "category"] = "number"
     """The column itself; 1 where it is missing; 1 where it is one of ``values``; else 0."""
     fill: float | None = None
-    """What takes the place of a missing number; None: then there is no score."""
+    """Replacement for a missing number; None: the score is missing too."""
     values: tuple[Any, ...] = ()
-    """Categories; None is a missing one."""
+    """Categories; None is a missing value."""
     mean: float | None = None
-    """What is subtracted, and then the deviation that is divided by; None: nothing is."""
+    """The mean to subtract, then the scale to divide by; None: skip."""
     scale: float | None = None
 
 
 @dataclass(frozen=True)
 class Formula:
-    """``margins = coef @ features + intercept``; the class, and where there are, probabilities."""
+    """``margins = coef @ features + intercept``, the classes, and probabilities if defined."""
 
     columns: tuple[str, ...]
     types: tuple[Type, ...]
-    """What the columns hold: numbers, or categories of one type."""
+    """Types of the columns: numbers, or categories of one type."""
     features: tuple[Feature, ...]
     coef: Array
     intercept: Array
@@ -62,38 +62,38 @@ class Formula:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether every column is a number."""
+        """Whether all columns are numeric."""
         return all(type == "number" for type in self.types)
 
     @property
     def labels(self) -> list[Any]:
-        """The classes as numbers and words of Python."""
+        """The classes as Python numbers and strings."""
         labels: list[Any] = self.classes.tolist()
         return labels
 
     def refuse_categories(self, language: str) -> None:
-        """An error, for a language in which only numbers are told."""
+        """Raise an error, for a language that supports only numbers."""
         if not self.is_numeric:
             name = next(n for n, t in zip(self.columns, self.types, strict=True) if t != "number")
             raise ValueError(
-                f"the column {name!r} holds categories, and an export to {language} takes numbers "
-                "alone: export to 'sql', 'onnx' or 'json'"
+                f"the column {name!r} is categorical, and an export to {language} supports "
+                "only numbers: export to 'sql', 'onnx' or 'json'"
             )
 
 
 def formula_of(model: Any) -> Formula:
-    """Of a linear classifier, or of a pipeline that ends in one; else an error says why not."""
+    """Formula of a linear classifier or a pipeline that ends in one; else raise with the reason."""
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     last, before = steps[-1], [step for step in steps[:-1] if step not in (None, "passthrough")]
     if isinstance(last, KernelPerceptron):
         raise ValueError(
-            "a KernelPerceptron has no formula of the columns: its scores compare a row with all "
-            "of its supports. Use separatrix.save, or a linear classifier on "
+            "a KernelPerceptron has no formula in its columns: its scores compare a row with all "
+            "its supports. Use separatrix.save, or a linear classifier on "
             "separatrix.features.RadialBasis in Python"
         )
     if not isinstance(last, LinearPredictor):
         raise ValueError(
-            f"an export writes down linear classifiers of separatrix, and pipelines that end in "
+            f"export takes linear classifiers of separatrix, and pipelines that end in "
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
@@ -102,12 +102,12 @@ def formula_of(model: Any) -> Formula:
         features = _after(step, features, columns, types)
     if len(features) != last.coef_.shape[1]:
         raise ValueError(
-            f"the steps of the pipeline make {len(features)} features, and its classifier has "
+            f"the steps of the pipeline make {len(features)} features, but its classifier has "
             f"weights for {last.coef_.shape[1]}"
         )
     loss = get_loss(getattr(last, "loss", PerceptronLoss())).for_classes(len(last.classes_))
     probability = next((word for known, word in PROBABILITIES if known == loss), None)
-    if hasattr((before or [last])[0], "feature_names_in_"):  # else columns go by their number
+    if hasattr((before or [last])[0], "feature_names_in_"):  # else columns have numbers
         used = sorted({feature.column for feature in features})
         columns, types = [columns[j] for j in used], [types[j] for j in used]
         number = {column: place for place, column in enumerate(used)}
@@ -119,7 +119,7 @@ def formula_of(model: Any) -> Formula:
 
 
 def _first(step: Any, last: Any) -> tuple[list[str], list[Type], list[Feature]]:
-    """The columns that come in, and each of them as a feature, or as the model reads it."""
+    """The input columns, each of them as a feature or as the model reads it."""
     reading = getattr(last, "_reading", None)
     if step is None and reading is not None and reading.encoding is not None:
         found = [_read(number, column) for number, column in enumerate(reading.encoding.columns)]
@@ -133,7 +133,7 @@ def _first(step: Any, last: Any) -> tuple[list[str], list[Type], list[Feature]]:
 
 
 def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
-    """A column as a model that was fitted to files reads it."""
+    """A column as read by a model that was fitted to files."""
     names = column.names
     if isinstance(column, Number):
         features = [Feature(names[0], number, fill=column.fill)]
@@ -142,7 +142,7 @@ def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
         return "number", features
     if isinstance(column, Hashed):
         raise ValueError(
-            f"the column {column.name!r} is hashed, and other languages lack the hash "
+            f"the column {column.name!r} is hashed, and other languages lack the hash function "
             "(MurmurHash3): read with categorical='onehot', or use separatrix.save"
         )
     assert isinstance(column, OneHot)
@@ -158,16 +158,16 @@ def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
 def _after(
     step: Any, features: list[Feature], columns: list[str], types: list[Type]
 ) -> list[Feature]:
-    """The features that a step of a pipeline makes of others."""
+    """The features that a step of a pipeline computes from others."""
     check_is_fitted(step)
     name = type(step).__name__
     if name not in STEPS or not type(step).__module__.startswith("sklearn."):
         raise ValueError(
-            f"an export knows the steps {', '.join(STEPS)} before a classifier, and got {name}: "
+            f"export supports the steps {', '.join(STEPS)} before a classifier, got {name}: "
             "apply it before, or fit the classifier without it (standardize=True scales features)"
         )
     if step.n_features_in_ != len(features):
-        raise ValueError(f"{name} has {step.n_features_in_} features, and {len(features)} come in")
+        raise ValueError(f"{name} has {step.n_features_in_} features, but receives {len(features)}")
     return STEPS[name](step, features, columns, types)
 
 
@@ -175,7 +175,7 @@ def _scaled(
     step: Any, features: list[Feature], columns: list[str], types: list[Type]
 ) -> list[Feature]:
     if any(feature.mean is not None or feature.scale is not None for feature in features):
-        raise ValueError("an export knows one StandardScaler for each feature, and got two")
+        raise ValueError("export supports one StandardScaler for each feature, got two")
     nothing = [None] * len(features)
     means = nothing if step.mean_ is None or not step.with_mean else step.mean_.tolist()
     scales = nothing if step.scale_ is None else step.scale_.tolist()
@@ -190,7 +190,7 @@ def _unchanged(
 ) -> list[Feature]:
     if step.func is not None:
         raise ValueError(
-            f"an export knows no function of your own, and got {step!r}: apply it before"
+            f"export does not support functions of your own, got {step!r}: apply it before"
         )
     return features
 
@@ -201,7 +201,7 @@ def _one_hot(
     made = []
     for j, feature in enumerate(features):
         if feature != Feature(feature.name, feature.column):
-            raise ValueError("an export takes a OneHotEncoder of columns as they come, not scaled")
+            raise ValueError("export supports a OneHotEncoder of unscaled columns only")
         types[feature.column] = _type(step.categories_[j])
         made += [
             Feature(f"{feature.name}_{name}", feature.column, "category", values=values)
@@ -218,8 +218,8 @@ def _groups(step: Any, j: int) -> list[tuple[str, tuple[Any, ...]]]:
     infrequent = [] if rare is None else list(map(_known, rare.tolist()))
     if infrequent and step.handle_unknown in ("infrequent_if_exist", "warn"):
         raise ValueError(
-            f"a OneHotEncoder with handle_unknown={step.handle_unknown!r} takes categories that it "
-            "does not know for infrequent ones, and an export takes them for none: fit it with "
+            f"a OneHotEncoder with handle_unknown={step.handle_unknown!r} treats unknown "
+            "categories as infrequent ones, and export treats them as no category: fit it with "
             "handle_unknown='ignore'"
         )
     each = [(str(value), _known(value)) for value in categories]
@@ -233,7 +233,7 @@ def _groups(step: Any, j: int) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 def _known(value: Any) -> Any:
-    """None for a category that is missing."""
+    """None for a missing category."""
     return None if value is None or value != value else value
 
 
@@ -244,7 +244,7 @@ def _type(categories: AnyArray) -> Type:
     known: dict[type[Any], Type] = {int: "whole", float: "float", bool: "boolean"}
     if len(kinds) != 1 or next(iter(kinds)) not in known:
         raise ValueError(
-            f"categories are words or numbers of one kind, got {categories.tolist()!r}"
+            f"categories must be strings or numbers of one type, got {categories.tolist()!r}"
         )
     return known[kinds.pop()]
 
@@ -252,7 +252,7 @@ def _type(categories: AnyArray) -> Type:
 def _chosen(
     step: Any, features: list[Feature], columns: list[str], types: list[Type]
 ) -> list[Feature]:
-    """Of a ColumnTransformer: the features of each of its parts, one part after another."""
+    """Features of the parts of a ColumnTransformer, one part after another."""
     made = []
     for _, part, which in step.transformers_:
         if isinstance(part, str) and part == "drop":
@@ -266,11 +266,11 @@ def _chosen(
 
 
 def _numbers(which: Any, features: list[Feature]) -> list[int]:
-    """Which features a part of a ColumnTransformer was fitted to."""
+    """Indices of the features that a part of a ColumnTransformer was fitted to."""
     every, names = list(range(len(features))), [feature.name for feature in features]
     if isinstance(which, slice):
         ends: list[Any] = [which.start, which.stop]
-        if any(isinstance(end, str) for end in ends):  # then with the last
+        if any(isinstance(end, str) for end in ends):  # then the end is included
             begin = 0 if ends[0] is None else names.index(ends[0])
             return every[begin : None if ends[1] is None else names.index(ends[1]) + 1]
         return every[which]
@@ -287,16 +287,16 @@ STEPS: dict[str, Callable[[Any, list[Feature], list[str], list[Type]], list[Feat
 
 
 def finite(numbers: Sequence[float]) -> None:
-    """An error, if a number is one that other languages have no word for."""
+    """Raise an error for a number that other languages cannot represent."""
     if not np.all(np.isfinite(np.asarray(numbers, dtype=np.float64))):
-        raise ValueError("the model has a weight, a mean or a scale that is no finite number")
+        raise ValueError("the model has a weight, a mean or a scale that is not finite")
 
 
 def digits(number: float) -> str:
-    """A number with the 17 digits that tell it from every other, and an exponent."""
+    """A number with 17 digits, which identify it, and an exponent."""
     return f"{number:.16e}"
 
 
 def signed(number: float) -> str:
-    """The same, to stand behind an operator."""
+    """The same, in parentheses if needed after an operator."""
     return f"({digits(number)})" if number < 0.0 else digits(number)

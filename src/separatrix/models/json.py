@@ -12,9 +12,9 @@ VERSION = 1
 
 
 def as_json(formula: Formula) -> str:
-    """The text; numbers have the digits that tell them from every other.
+    """The JSON text; numbers have enough digits to be read back exactly.
 
-    Escaped so that it does no harm inside of HTML.
+    Escaped so that it is safe inside HTML.
     """
     model: dict[str, Any] = {
         "format": "separatrix linear model",

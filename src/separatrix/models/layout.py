@@ -1,10 +1,10 @@
-"""Arrays and words in one file, in the byte layout of safetensors.
+"""Arrays and strings in one file, in the byte layout of safetensors.
 
 Eight bytes with the length of a header, the header in JSON, and the bytes of the arrays, one after
-another: https://huggingface.co/docs/safetensors. So other programs open the arrays too. What that
-layout lacks stands in its ``__metadata__``, whose first entry is the SHA-256 digest of the whole
-file, taken while the digits of the digest itself are zeros. Nothing in a file is executed, and what
-is read takes no more memory than a file of its length can fill.
+another: https://huggingface.co/docs/safetensors. So other programs can open the arrays too.
+Everything that layout lacks is in its ``__metadata__``, whose first entry is the SHA-256 digest of
+the whole file, computed with zeros for the digits of the digest itself. Nothing in a file is
+executed, and reading takes no more memory than a file of its length can fill.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ DTYPES = {
 NAMES = {np.dtype(dtype).newbyteorder("<"): name for name, dtype in DTYPES.items()}
 START = b'{"__metadata__":{"sha256":"'
 ZEROS = b"0" * 64
-MOST_HEADER = 100_000_000  # bytes; safetensors, too, opens no more
+MOST_HEADER = 100_000_000  # bytes; the limit of safetensors, too
 MOST_AXES = 8
 
 
 class Damaged(Exception):
-    """A file that is not what was written."""
+    """A file that is not as it was written."""
 
 
 def is_storable(array: AnyArray) -> bool:
-    """Whether the layout has a name for its numbers."""
+    """Whether the layout has a name for the array's type."""
     return array.dtype.newbyteorder("<") in NAMES
 
 
 def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray]) -> None:
-    """Words and arrays to a file that is whole or not there at all."""
+    """Write strings and arrays to a file, completely or not at all."""
     stored = {name: _stored(array) for name, array in arrays.items()}
-    # Wide numbers first, so that all are aligned.
+    # The widest types first, so that all arrays are aligned.
     order = sorted(stored, key=lambda name: -stored[name].itemsize)
     header: dict[str, Any] = {"__metadata__": {"sha256": ZEROS.decode(), **metadata}}
     at = 0
@@ -59,8 +59,8 @@ def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER:
         raise ValueError(
-            f"the names, categories and parameters of this model take {len(text)} bytes, and a "
-            f"model file has room for {MOST_HEADER}: read categories with categorical='hash', or "
+            f"the names, categories and parameters of this model take {len(text)} bytes, more "
+            f"than the {MOST_HEADER} of a model file:  read categories with categorical='hash', or "
             "keep fewer of them (max_categories, min_frequency)"
         )
     size, pieces = len(text).to_bytes(8, "little"), [_bytes(stored[name]) for name in order]
@@ -76,7 +76,7 @@ def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray
 
 
 def _stored(array: AnyArray) -> AnyArray:
-    """In the order of C, the least significant byte first."""
+    """In C order, the least significant byte first."""
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
@@ -85,49 +85,49 @@ def _bytes(array: AnyArray) -> memoryview:
 
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, AnyArray]]:
-    """The words and the arrays of a file; ``Damaged`` if it is not as it was written."""
+    """The strings and arrays of a file; ``Damaged`` if it is not as it was written."""
     with named_in_errors(path), open_regular(path) as file:
         return _Reader(file, os.fstat(file.fileno()).st_size).read()
 
 
 class _Reader:
-    """One file, read from its beginning to its end, and the digest of what was read."""
+    """Reads one file from beginning to end, and computes the digest of what was read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file, self.size, self.digest = file, size, sha256()
 
     def read(self) -> tuple[dict[str, str], dict[str, AnyArray]]:
-        """Metadata and arrays."""
+        """Read metadata and arrays."""
         head = self.file.read(8)
         length = int.from_bytes(head, "little")
         if len(head) < 8 or length > min(MOST_HEADER, self.size - 8):
-            raise Damaged("it is no model file, or only its beginning")
+            raise Damaged("it is not a model file, or it is truncated")
         text = self.file.read(length)
         start = len(START)
         if len(text) < length or text[:start] != START or len(text) < start + 64:
-            raise Damaged("it does not begin as a model file does")
-        told = text[start : start + 64]
+            raise Damaged("it does not begin like a model file")
+        stated = text[start : start + 64]
         self.digest.update(head + START + ZEROS + text[start + 64 :])
         header = parsed(text)
         metadata = header.pop("__metadata__")
         if not all(isinstance(value, str) for value in metadata.values()):
-            raise Damaged("its metadata holds something else than text")
+            raise Damaged("its metadata contains values that are not strings")
         arrays = self._arrays(header, self.size - 8 - length)
-        if self.digest.hexdigest().encode() != told:
-            raise Damaged("its digest does not agree with what is in it")
+        if self.digest.hexdigest().encode() != stated:
+            raise Damaged("its digest does not match its content")
         return metadata, arrays
 
     def _arrays(self, header: dict[str, Any], size: int) -> dict[str, AnyArray]:
-        """All arrays; their bytes follow each other from the first to the last of the file."""
+        """Read all arrays; their bytes follow each other without gaps."""
         entries = [(name, *_entry(name, about)) for name, about in header.items()]
         entries.sort(key=lambda entry: entry[3:])
         at, arrays = 0, {}
         for name, dtype, shape, begin, end in entries:
             if begin != at or end - begin != prod(shape) * dtype.itemsize:
-                raise Damaged(f"the array {name!r} is not where its shape and the others leave it")
+                raise Damaged(f"the array {name!r} is not at the position that the shapes imply")
             at = end
         if at != size:
-            raise Damaged(f"it has {size} bytes of arrays, and its header tells of {at}")
+            raise Damaged(f"it has {size} bytes of arrays, but its header describes {at}")
         for name, dtype, shape, _, _ in entries:
             arrays[name] = self._array(name, dtype, shape)
         return arrays
@@ -136,19 +136,19 @@ class _Reader:
         try:
             array = np.empty(shape, dtype)
         except (ValueError, MemoryError) as error:
-            raise Damaged(f"there is no room for the array {name!r} ({error})") from None
+            raise Damaged(f"there is not enough memory for the array {name!r} ({error})") from None
         room = _bytes(array)
         if self.file.readinto(room) < len(room):  # type: ignore[attr-defined]
-            raise Damaged("it became shorter while it was read")
+            raise Damaged("it was truncated while it was read")
         self.digest.update(room)
         if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
-            raise Damaged(f"the array {name!r} holds something else than true and false")
+            raise Damaged(f"the array {name!r} has values other than true and false")
         return array
 
 
 def _entry(name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
-    """Type, shape, begin and end of an array, as the header tells them."""
-    wrong = Damaged(f"its header does not tell what the array {name!r} is")
+    """Type, shape, begin and end of an array, according to the header."""
+    wrong = Damaged(f"its header does not describe the array {name!r}")
     if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
         raise wrong
     dtype, shape, offsets = about["dtype"], about["shape"], about["data_offsets"]
@@ -162,7 +162,7 @@ def _entry(name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], int, 
 
 
 def parsed(text: str | bytes) -> Any:
-    """JSON without what leaves a doubt: keys that come twice, NaN, numbers beyond all bounds."""
+    """Parse JSON; refuse ambiguities: duplicate keys, NaN, numbers out of range."""
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except RecursionError:
@@ -179,4 +179,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> None:
-    raise Damaged(f"its header holds {word}")
+    raise Damaged(f"its header contains {word}")

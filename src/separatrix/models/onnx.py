@@ -1,10 +1,10 @@
 """A linear model as an ONNX graph in float64, opset 17.
 
-Outputs, in this order: label, probabilities (if the loss defines them), margins. Of two classes the
-margin decides, as ``predict`` has it; probabilities that are equal by rounding would not tell.
-Columns that are all numbers come as one input ``X``, (n, columns). Else every column is an input of
-its own, (n, 1): numbers as double, words as string, whole numbers as int64, others as double or
-bool. A number that is missing is NaN, a word that is missing the empty one.
+Outputs, in this order: label, probabilities (if the loss defines them), margins. With two classes
+the margin decides, as in ``predict``: probabilities may be equal by rounding. If all columns are
+numeric, they form one input ``X``, (n, columns). Otherwise every column is a separate input, (n,
+1): numbers as double, strings as string, integer categories as int64, others as double or bool. A
+missing number is NaN, a missing string the empty one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from .formula import Feature, Formula, Type
 
 OPSET, OPSET_ML = 17, 3
-IR_VERSION = 8  # that of the releases that brought opset 17
+IR_VERSION = 8  # of the releases that introduced opset 17
 
 
 def _import(name: str) -> Any:
@@ -34,19 +34,19 @@ def _import(name: str) -> Any:
 
 @contextmanager
 def text_named_in_errors() -> Iterator[None]:
-    """Names, labels and categories are UTF-8 in ONNX: one that cannot be is named."""
+    """Names, labels and categories are UTF-8 in ONNX: errors name one that cannot be encoded."""
     try:
         yield
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{error.object!r} holds half of a surrogate pair, which is no character, and has no "
-            "place in an ONNX graph: rename it"
+            f"{error.object!r} holds half of a surrogate pair, which is not a character and "
+            "cannot be in an ONNX graph: rename it"
         ) from error
 
 
 @text_named_in_errors()
 def as_onnx(formula: Formula) -> Any:
-    """The model, of onnx's class ModelProto."""
+    """The model as an ``onnx.ModelProto``."""
     helper, checker = _import("onnx.helper"), _import("onnx.checker")
     graph = Graph()
     inputs = graph.inputs(formula)
@@ -63,7 +63,7 @@ def as_onnx(formula: Formula) -> Any:
 
 
 class Graph:
-    """Nodes and constants as they are added; results have numbers for names."""
+    """Nodes and constants in the order added; results are named by numbers."""
 
     def __init__(self, prefix: str = "separatrix") -> None:
         self.prefix = prefix
@@ -74,20 +74,19 @@ class Graph:
         self.given: dict[str, Any] = {}
 
     def node(self, kind: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
-        """Another node; gives the name of its result."""
+        """Add a node; return the name of its result."""
         name = name or f"{self.prefix}/{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Another constant."""
         name = f"{self.prefix}/constant/{len(self.constants)}"
         array = np.asarray(values, dtype)
         self.constants.append(self.arrays.from_array(array, name))
         return name
 
     def inputs(self, formula: Formula) -> list[str]:
-        """What comes in, a name for each column, (n, 1)."""
+        """Add the inputs, one name for each column, (n, 1)."""
         self.types = {
             "number": self.tensor.DOUBLE, "float": self.tensor.DOUBLE, "text": self.tensor.STRING,
             "whole": self.tensor.INT64, "boolean": self.tensor.BOOL,
@@ -101,11 +100,11 @@ class Graph:
 
     def _input(self, name: str, type: Type, width: int) -> None:
         if not name or name in ("label", "probabilities", "margins") or name in self.given:
-            raise ValueError(f"a column called {name!r} has no place in an ONNX graph: rename it")
+            raise ValueError(f"a column called {name!r} is not allowed in an ONNX graph: rename it")
         self.given[name] = self.helper.make_tensor_value_info(name, self.types[type], ["n", width])
 
     def features(self, formula: Formula, inputs: list[str]) -> str:
-        """(n, d), of the columns."""
+        """The features (n, d) computed from the columns."""
         parts = []
         for which in self._runs(formula):
             some = [formula.features[j] for j in which]
@@ -113,9 +112,9 @@ class Graph:
         return parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1)
 
     def _runs(self, formula: Formula) -> list[list[int]]:
-        """Features that are made together: of numbers that are not filled in, or of one column."""
+        """Groups of features computed together: numbers without filled values, or one column."""
         runs: list[list[int]] = []
-        numeric = formula.is_numeric  # looks at every column
+        numeric = formula.is_numeric  # examines every column
         of = [
             (0 if numeric and one.kind == "number" else one.column, one.kind)
             for one in formula.features
@@ -142,10 +141,10 @@ class Graph:
         if formula.types[columns[0]] != "number":
             if formula.types[columns[0]] == "text":
                 raise ValueError(
-                    f"the column {formula.columns[columns[0]]!r} is used as words and as a number"
+                    f"the column {formula.columns[columns[0]]!r} is used as strings and as numbers"
                 )
             x = self.node("Cast", [x], to=self.tensor.DOUBLE)
-        if inputs and len(some) > 1:  # a column that is passed on more than once
+        if inputs and len(some) > 1:  # a column that is used more than once
             x = self.node("Concat", [x] * len(some), axis=1)
         fills = [np.nan if one.fill is None else one.fill for one in some]
         if np.all(np.isnan(fills)):
@@ -153,14 +152,14 @@ class Graph:
         return self.node("Where", [self.node("IsNaN", [x]), self.constant([fills]), x])
 
     def _one_hot(self, some: list[Feature], type: Type, x: str) -> str:
-        """A column of categories: 1 in the feature that has its value."""
+        """One-hot encode a column: 1 in the feature that has its value."""
         values = [value for one in some for value in one.values]
         place = [number for number, one in enumerate(some) for _ in one.values]
         if type == "text":
             words = ["" if value is None else value for value in values]
             if len(set(words)) < len(words):
                 raise ValueError(
-                    "a missing word is the empty one in ONNX, and this model has a category that "
+                    "a missing string is the empty one in ONNX, and this model has a category that "
                     "is empty, too: give it another name"
                 )
             codes: list[Any] = list(range(len(words)))
@@ -170,8 +169,8 @@ class Graph:
             )  # fmt: skip
         elif None in values:
             raise ValueError(
-                "categories that are numbers have no value for a missing one in ONNX: fit without "
-                "missing values, or with the numbers as words"
+                "numeric categories cannot be missing in ONNX: fit without "
+                "missing values, or with the numbers as strings"
             )
         else:
             codes = [int(value) if type == "boolean" else value for value in values]
@@ -195,7 +194,7 @@ class Graph:
         return x
 
     def outputs(self, formula: Formula, features: str) -> list[Any]:
-        """Margins, probabilities and labels of the features."""
+        """Margins, probabilities and labels computed from the features."""
         margins = self.linear(formula, features, ("label", "probabilities", "margins"))
         labels = formula.classes
         type = self.tensor.STRING if labels.dtype.kind in "OU" else self.label_type(labels)
@@ -207,12 +206,12 @@ class Graph:
         return outputs
 
     def label_type(self, labels: Any) -> int:
-        """Of numbers: whole ones, or double; true and false stay what they are."""
+        """Element type of the labels: integer or double for numbers; Booleans stay Booleans."""
         kinds = {"b": self.tensor.BOOL, "f": self.tensor.DOUBLE}
         return int(kinds.get(labels.dtype.kind, self.tensor.INT64))
 
     def linear(self, formula: Formula, features: str, names: tuple[str, str, str]) -> str:
-        """The nodes from features to outputs of these names; gives that of the margins."""
+        """Add the nodes from features to outputs of these names; return the name of the margins."""
         label, probabilities, margins = names
         coef, intercept = self.constant(formula.coef.T), self.constant(formula.intercept)
         self.node("Gemm", [features, coef, intercept], margins)
@@ -234,9 +233,9 @@ class Graph:
         return margins
 
     def _log_sigmoid(self, margins: str) -> str:
-        """``min(m, 0) - log(1 + e^-|m|)``: of its softmax every share is a sigmoid over their sum.
+        """``min(m, 0) - log(1 + e^-|m|)``: its softmax gives each sigmoid divided by their sum.
 
-        That knows no underflow.
+        This form does not underflow.
         """
         decay = self.node("Exp", [self.node("Neg", [self.node("Abs", [margins])])])
         log = self.node("Log", [self.node("Add", [self.constant(1.0), decay])])
@@ -247,7 +246,7 @@ class Graph:
         if labels.dtype.kind in "OU":
             words = formula.labels
             if not all(isinstance(word, str) for word in words):
-                raise ValueError(f"ONNX has labels of one kind, numbers or words, got {words!r}")
+                raise ValueError(f"ONNX labels must be all numbers or all strings, got {words!r}")
             return self.constant(words, object)
         return self.constant(
             labels, {"b": np.bool_, "f": np.float64}.get(labels.dtype.kind, np.int64)

@@ -1,9 +1,9 @@
-"""How skl2onnx takes the linear classifiers of separatrix, as the last step of its own pipelines.
+"""Conversion of the linear classifiers of separatrix by skl2onnx, as the last step of pipelines.
 
-skl2onnx asks a model that it does not know for ``onnx_converter`` and ``onnx_shape_calculator``:
-the classifiers have them, so that ``skl2onnx.to_onnx(pipeline, X)`` works. Its options, as
-``zipmap``, it takes for models alone that were registered: ``register_converters()``, once. All is
-computed in float64 from the features on; inputs that are float32 give outputs that are.
+skl2onnx looks for ``onnx_converter`` and ``onnx_shape_calculator`` on a model that it does not
+know: the classifiers have both, so ``skl2onnx.to_onnx(pipeline, X)`` works. It accepts its options,
+such as ``zipmap``, only for registered models: call ``register_converters()`` once. Everything
+after the features is computed in float64; float32 inputs give float32 outputs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ OPTIONS = {
 
 
 def register_converters() -> None:
-    """Tell skl2onnx of LinearClassifier, LinearClassifierCV and Perceptron, and of their options.
+    """Register LinearClassifier, LinearClassifierCV and Perceptron with skl2onnx.
 
-    Without this it converts them too, but takes no options, and adds no ZipMap. The outputs are the
-    label and the probabilities of every class; where the loss defines none, the margins, of two
-    classes as (-margin, margin).
+    Without registration skl2onnx converts them too, but accepts no options and adds no ZipMap. The
+    outputs are the label and the probability of every class; if the loss defines no probabilities,
+    the margins, for two classes as (-margin, margin).
     """
     skl2onnx = _import("skl2onnx")
     for cls in CLASSIFIERS:
@@ -38,7 +38,7 @@ def register_converters() -> None:
 
 
 def _shapes(operator: Any) -> None:
-    """The types of the outputs, by those of the inputs."""
+    """Set the types of the outputs from those of the inputs."""
     types = _import("skl2onnx.common.data_types")
     n, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_
     words = classes.dtype.kind in "OU"
@@ -75,23 +75,23 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             constant.name, constant.data_type, list(values.shape), values.ravel().tolist()
         )
     for node in graph.nodes:
-        told = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         container.add_node(
             node.op_type, list(node.input), list(node.output), op_domain=node.domain,
-            name=scope.get_unique_operator_name("separatrix"), **told,
+            name=scope.get_unique_operator_name("separatrix"), **attributes,
         )  # fmt: skip
 
 
 def onnx_converter(self: Any) -> Callable[[Any, Any, Any], None]:
-    """For skl2onnx: what writes this model into its graph."""
+    """Return the converter that skl2onnx calls to add this model to its graph."""
     return _convert
 
 
 def onnx_shape_calculator(self: Any) -> Callable[[Any], None]:
-    """For skl2onnx: what tells the types of the outputs."""
+    """Return the function that skl2onnx calls for the types of the outputs."""
     return _shapes
 
 
-for _classifier in CLASSIFIERS:  # here: estimators know nothing of formulas and graphs
+for _classifier in CLASSIFIERS:  # here: estimators must not import formulas and graphs
     _classifier.onnx_converter = onnx_converter
     _classifier.onnx_shape_calculator = onnx_shape_calculator

@@ -1,9 +1,9 @@
 """The format of a model as plain data: JSON, and arrays by name. See writer.py and reader.py.
 
-What JSON has no word for is an object with one key that begins with ``$``: ``{"$array": "coef_"}``,
-``{"$loss": {...}}``, ``{"$record": ["Trace", {...}]}``; of a list of records of one class the
-values of each field are together, ``{"$records": ["Number", {"name": [...], ...}]}``. A file can
-only name what is listed here: no class is imported, and no code runs, because a file asks for it.
+A value that JSON lacks is an object with one key that begins with ``$``: ``{"$array": "coef_"}``,
+``{"$loss": {...}}``, ``{"$record": ["Trace", {...}]}``; a list of records of one class is stored
+field by field, ``{"$records": ["Number", {"name": [...], ...}]}``. A file can only name the classes
+listed here: it cannot cause an import or run code.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ RECORDS: dict[str, type[Any]] = {
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
-"""The classes of which a file may hold instances."""
+"""The classes whose instances a file may contain."""
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
 LABELS: dict[str, Any] = {"U": str, "O": (str, int, float, bool), **NUMBERS}
-"""What arrays that are written as JSON may hold: words, and the classes of a model."""
+"""Types of arrays that are written as JSON: strings, and the classes of a model."""
 ROOM, ROOM_PER_CHARACTER = 1 << 16, 64
-"""Characters that an array of words may have room for: so many, or so many times their own."""
+"""Maximum width of an array of strings, in characters, or as a multiple of their own lengths."""
 
 
 def has_fitting_width(dtype: np.dtype[Any], entries: list[Any]) -> bool:
-    """Whether the room that words take in an array is in proportion to what they need."""
+    """Whether the width of a string array is in proportion to its contents."""
     if dtype.kind != "U":
         return True
     room, needed = dtype.itemsize // 4 * len(entries), len(entries) + sum(map(len, entries))

@@ -1,4 +1,4 @@
-"""From plain data back to a model: nothing of it is trusted. plain.py has the format."""
+"""From plain data back to a model; nothing in it is trusted. See plain.py for the format."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SIMPLE: dict[Any, Any] = {
     "bool": bool, "int": int, "float": float, "str": str, "int | None": int | None,
     "float | None": float | None,
 }  # fmt: skip
-"""Type hints of losses, solvers and others that say all there is to know of a parameter."""
+"""Type hints of losses, solvers and others that fully describe a parameter."""
 
 
 def label_type(text: Any) -> np.dtype[Any]:
-    """The type of labels that a file names: words of a width, objects, or numbers."""
+    """The type of labels that a file names: strings of a width, objects, or numbers."""
     if isinstance(text, str) and (text == "|O" or TEXT_TYPE.fullmatch(text)):
         return np.dtype(text)
     return number_type(text)
@@ -40,17 +40,16 @@ def label_type(text: Any) -> np.dtype[Any]:
 
 @dataclass
 class Reader:
-    """What a writer wrote down, as values again; each array is given out once."""
+    """Converts plain data back to values; each array is returned once."""
 
     arrays: dict[str, AnyArray]
 
     def value(self, plain: Any) -> Any:
-        """One value."""
         if isinstance(plain, list):
             return [self.value(entry) for entry in plain]
         if not isinstance(plain, dict):
             if type(plain) is int and abs(plain) > LARGEST_INTEGER:
-                raise Damaged(f"it holds an integer of {plain.bit_length()} bits")
+                raise Damaged(f"it contains an integer of {plain.bit_length()} bits")
             return plain
         tag = next(iter(plain), "")
         if not tag.startswith("$"):
@@ -62,23 +61,23 @@ class Reader:
             return read(plain[tag])
         if tag[1:] in KINDS:
             return self._registered(KINDS[tag[1:]], plain[tag])
-        raise Damaged(f"it holds {tag!r}, of which this version of separatrix does not know")
+        raise Damaged(f"it contains {tag!r}, unknown to this version of separatrix")
 
     def _float(self, word: Any) -> float:
         if word not in ("nan", "inf", "-inf"):
-            raise Damaged(f"{word!r} is no number")
+            raise Damaged(f"{word!r} is not a number")
         return float(word)
 
     def _array(self, name: Any) -> AnyArray:
         if not isinstance(name, str) or name not in self.arrays:
-            raise Damaged(f"there is no array {name!r}, or it is there twice")
+            raise Damaged(f"the array {name!r} is missing or used twice")
         return self.arrays.pop(name)
 
     def _number(self, plain: Any) -> Any:
         dtype, number = self._pair(plain)
         number = self.value(number)
         if type(number) not in (bool, int, float):
-            raise Damaged(f"{number!r} is no number")
+            raise Damaged(f"{number!r} is not a number")
         return scalar(dtype, number)
 
     def _tuple(self, plain: Any) -> tuple[Any, ...]:
@@ -87,12 +86,12 @@ class Reader:
     def _list(self, plain: Any) -> list[Any]:
         found = self.value(plain)
         if type(found) is not list:
-            raise Damaged("a list is expected where there is none")
+            raise Damaged("a list is missing")
         return found
 
     def _pair(self, plain: Any) -> list[Any]:
         if not isinstance(plain, list) or len(plain) != 2:
-            raise Damaged("a pair is expected where there is none")
+            raise Damaged("a pair is missing")
         return plain
 
     def _dict(self, plain: Any) -> dict[Any, Any]:
@@ -100,9 +99,9 @@ class Reader:
         for pair in plain if isinstance(plain, list) else [plain]:
             key, entry = map(self.value, self._pair(pair))
             if not isinstance(key, (str, int, float, bool, np.generic, type(None))):
-                raise Damaged(f"{key!r} is no key")
+                raise Damaged(f"{key!r} is not a valid key")
             if key in found:
-                raise Damaged(f"it holds the key {key!r} twice")
+                raise Damaged(f"it contains the key {key!r} twice")
             found[key] = entry
         return found
 
@@ -111,9 +110,9 @@ class Reader:
         entries = self._list(values)
         type = label_type(dtype)
         if not all(isinstance(one, LABELS[type.kind]) for one in entries):
-            raise Damaged("labels are not of the type that they are said to have")
+            raise Damaged("labels do not have the type stated")
         if not has_fitting_width(type, entries):
-            raise Damaged(f"{dtype!r} has room for more than these labels")
+            raise Damaged(f"{dtype!r} is wider than these labels need")
         array = np.empty(len(entries), type)
         with np.errstate(over="raise"):
             array[:] = entries
@@ -121,13 +120,13 @@ class Reader:
 
     def _registered(self, root: type[Registered], plain: Any) -> Any:
         if not isinstance(plain, dict):
-            raise Damaged(f"a {root._kind} is expected where there is none")
+            raise Damaged(f"a {root._kind} is missing")
         _refuse_own(plain)
-        told = {name: entry for name, entry in plain.items() if name != "reason"}
-        found: Any = losses.from_dict(told) if root is losses.Loss else from_dict(root, told)
+        data = {name: entry for name, entry in plain.items() if name != "reason"}
+        found: Any = losses.from_dict(data) if root is losses.Loss else from_dict(root, data)
         reason = plain.get("reason", "")
         if not isinstance(reason, str):
-            raise Damaged("a reason is no text")
+            raise Damaged("a reason is not a string")
         if reason:
             object.__setattr__(found, "reason", reason)
         _check_parameters(found)
@@ -136,20 +135,20 @@ class Reader:
     def _record(self, plain: Any) -> Any:
         name, entries = self._pair(plain)
         if not isinstance(name, str) or name not in RECORDS or not isinstance(entries, dict):
-            raise Damaged(f"it holds {name!r}, of which this version of separatrix does not know")
-        told = {key: self.value(entry) for key, entry in entries.items()}
+            raise Damaged(f"it contains {name!r}, unknown to this version of separatrix")
+        data = {key: self.value(entry) for key, entry in entries.items()}
         cls = RECORDS[name]
-        return checked(READ[cls](told) if cls in READ else _made(cls, told))
+        return checked(READ[cls](data) if cls in READ else _made(cls, data))
 
     def _records(self, plain: Any) -> list[Any]:
-        """Records of one class, of which the values of each field are together."""
+        """Records of one class, stored field by field."""
         name, entries = self._pair(plain)
         cls = RECORDS.get(name) if isinstance(name, str) else None
         if cls is None or cls in READ or not isinstance(entries, dict):
-            raise Damaged(f"it holds {name!r}, of which this version of separatrix does not know")
+            raise Damaged(f"it contains {name!r}, unknown to this version of separatrix")
         columns = [self._list(column) for column in entries.values()]
         if len({len(column) for column in columns}) != 1:
-            raise Damaged(f"the fields of {name} are not of one length")
+            raise Damaged(f"the fields of {name} differ in length")
         rows = zip(*columns, strict=True)
         return [checked(_made(cls, dict(zip(entries, row, strict=True)))) for row in rows]
 
@@ -173,34 +172,34 @@ TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", 
 
 
 def _refuse_own(plain: Any) -> None:
-    """No loss, solver, penalty or schedule from outside of separatrix, also inside of another."""
+    """Refuse losses, solvers, penalties and schedules from outside of separatrix, also nested."""
     for root in KINDS.values() if isinstance(plain, dict) else ():
         known = root._registry.get(str(plain.get(root._kind)))
         if known is not None and known.__module__.partition(".")[0] != "separatrix":
-            raise Damaged(f"a {root._kind} of your own is not read from files")
+            raise Damaged(f"a {root._kind} defined outside of separatrix is not read from files")
     for entry in plain.values() if isinstance(plain, dict) else plain:
         if isinstance(entry, (dict, list)):
             _refuse_own(entry)
 
 
 def _check_parameters(found: Any) -> None:
-    """Parameters whose type hints are simple have those types; others are checked when used."""
+    """Check the types of parameters with simple type hints; others are checked when used."""
     for one in getattr(type(found), "__dataclass_fields__", {}).values():
         value = getattr(found, one.name)
         if one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
-            raise Damaged(f"{one.name} of a {type(found).__name__} is of a wrong type")
+            raise Damaged(f"{one.name} of a {type(found).__name__} has the wrong type")
         if isinstance(value, Registered):
             _check_parameters(value)
 
 
-def _made(cls: type, told: dict[str, Any]) -> Any:
+def _made(cls: type, data: dict[str, Any]) -> Any:
     needed, known = _entries(cls)
-    if not needed <= told.keys() <= known:
-        raise Damaged(f"a {cls.__name__} has other entries than it should")
-    return cls(**told)
+    if not needed <= data.keys() <= known:
+        raise Damaged(f"a {cls.__name__} has missing or unexpected entries")
+    return cls(**data)
 
 
-# Both are found once: a model may hold a record for every column.
+# Both are cached: a model may hold a record for every column.
 @cache
 def _entries(cls: type) -> tuple[set[str], set[str]]:
     """The names of the entries that a record needs, and of all that it may have."""
@@ -217,45 +216,45 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def checked(value: Any) -> Any:
-    """A record whose fields are all of the types that the code says."""
+    """Return a record after checking the types of all fields."""
     kind: Any = type(value)
     hints = _hints(kind)
     for one in fields(value):
         if not conforms(getattr(value, one.name), hints[one.name]):
-            raise Damaged(f"{one.name} of a {type(value).__name__} is of a wrong type")
+            raise Damaged(f"{one.name} of a {type(value).__name__} has the wrong type")
     return value
 
 
-def _read_trace(told: dict[str, Any]) -> Trace:
-    recorded = told.pop("recorded", None)
+def _read_trace(data: dict[str, Any]) -> Trace:
+    recorded = data.pop("recorded", None)
     if not isinstance(recorded, dict):
-        raise Damaged("a Trace has nothing recorded")
-    if "l2" in told:  # as files said it that know no other penalty
-        told["penalty"] = L2(told.pop("l2"))
-    trace: Trace = checked(_made(Trace, told))
+        raise Damaged("a Trace is empty")
+    if "l2" in data:  # as in files from before other penalties
+        data["penalty"] = L2(data.pop("l2"))
+    trace: Trace = checked(_made(Trace, data))
     trace.expected_state()("trace_", recorded)
     trace.restore(recorded)
     return trace
 
 
-def _read_votes(told: dict[str, Any]) -> Votes:
+def _read_votes(data: dict[str, Any]) -> Votes:
     names = ("visits", "rows", "sizes", "changes", "survived")
-    if set(told) != {*names, "columns"} or not all(isinstance(told[n], np.ndarray) for n in names):
+    if set(data) != {*names, "columns"} or not all(isinstance(data[n], np.ndarray) for n in names):
         raise Damaged("votes are incomplete")
-    changes, n = told["changes"], len(told["visits"])
+    changes, n = data["changes"], len(data["visits"])
     for name in names:
         ndim, kind = (3, "i") if name == "changes" and n else (1, "f" if name == "sizes" else "i")
-        shaped = told[name].ndim == ndim and len(told[name]) == n
-        if not shaped or (n and told[name].dtype.kind != kind):
-            raise Damaged(f"{name} of votes is of a wrong type or shape")
+        shaped = data[name].ndim == ndim and len(data[name]) == n
+        if not shaped or (n and data[name].dtype.kind != kind):
+            raise Damaged(f"{name} of votes has the wrong type or shape")
     if n and changes.shape[2] != 2:
-        raise Damaged("votes are not of one length")
-    columns = [told[name].tolist() for name in names]
+        raise Damaged("votes differ in length")
+    columns = [data[name].tolist() for name in names]
     updates = tuple(
         Update(visit, row, size, tuple(map(tuple, change)))
         for visit, row, size, change in zip(*columns[:4], strict=True)
     )
-    return Votes(told["columns"], updates, tuple(columns[4]))
+    return Votes(data["columns"], updates, tuple(columns[4]))
 
 
 READ: dict[type[Any], Callable[[dict[str, Any]], Any]] = {Trace: _read_trace, Votes: _read_votes}

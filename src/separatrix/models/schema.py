@@ -1,4 +1,4 @@
-"""Whether a value is what the type hints of the code say: a file may hold anything."""
+"""Whether a value conforms to the type hints of the code: a file may contain anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Whether a value has the type that a hint tells, inside of containers too."""
+    """Whether a value conforms to a type hint, also inside containers."""
     if hint is Any:
         return True
     origin, args = get_origin(hint), get_args(hint)
@@ -31,7 +31,7 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 def _has_dtype(dtype: np.dtype[Any], hint: Any) -> bool:
-    """Numbers of rows are whole ones of any width."""
+    """Row numbers may be integers of any width."""
     return hint is Any or (dtype.kind == "i" if hint is np.int64 else dtype == hint)
 
 

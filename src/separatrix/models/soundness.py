@@ -1,8 +1,8 @@
-"""Whether the attributes of a model that was read from a file can belong together.
+"""Whether the attributes of a model that was read from a file are consistent.
 
-A file may hold anything, and its digest can be computed by anyone. What is let in here has the
-types, shapes and ranges with which predictions, ``partial_fit``, exports and replays never reach
-beyond an array; a ValueError or ``Damaged`` says of anything else what is wrong with it.
+A file may contain anything, and anyone can compute its digest. What passes these checks has types,
+shapes and ranges with which predictions, ``partial_fit``, exports and replays never read beyond an
+array; for anything else a ValueError or ``Damaged`` says what is wrong.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from .schema import conforms
 
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
 MOST_HASH_BITS = 30
-MOST_DEGREE = 10_000  # of a polynomial: with more, a score takes no end
+MOST_DEGREE = 10_000  # of a polynomial: above, a score would take too long
 
 
-MOST_SPARSE_WEIGHTS = 1 << 28  # of a sparse coef_, which predictions fill in: 2 GiB
+MOST_SPARSE_WEIGHTS = 1 << 28  # of a sparse coef_, which predictions make dense: 2 GiB
 
 
 def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
-    """``Damaged`` if a type or a shape is wrong; else the model is complete, and can be used."""
+    """Raise ``Damaged`` if a type or shape is wrong, then check the kind of model."""
     for name, hint in hints.items():
         if name in vars(estimator) and not conforms(getattr(estimator, name), hint):
-            raise Damaged(f"{name} is of a wrong type")
+            raise Damaged(f"{name} has the wrong type")
     names, d = getattr(estimator, "feature_names_in_", None), estimator.n_features_in_
     whole()("n_features_in_", d)
     _expect("feature_names_in_", names is None or _are_names(names, d))
@@ -64,11 +64,11 @@ def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
 
 
 def check_sparse_weights(coef: Any) -> None:
-    """Sparse weights that would take no end of memory in an array, as predictions need them."""
+    """Refuse sparse weights that would take too much memory as the dense array for predictions."""
     if sp.issparse(coef) and math.prod(coef.shape) > MOST_SPARSE_WEIGHTS:
         raise ValueError(
-            f"coef_ is a sparse matrix of shape {coef.shape}, and a model file holds sparse ones "
-            f"of up to {MOST_SPARSE_WEIGHTS} weights: call densify() before saving"
+            f"coef_ is a sparse matrix of shape {coef.shape}, and a model file may contain "
+            f"sparse ones of up to {MOST_SPARSE_WEIGHTS} weights: call densify() before saving"
         )
 
 
@@ -86,14 +86,14 @@ def _are_names(names: AnyArray, d: int) -> bool:
 
 
 def _are_indices(found: AnyArray, below: int) -> bool:
-    """Whether integers, of any width, are in increasing order from 0 to below a bound."""
+    """Whether integers, of any width, increase strictly from 0 or more to below a bound."""
     if found.ndim != 1 or found.dtype.kind != "i" or np.any(found[1:] <= found[:-1]):
         return False
     return not len(found) or bool(found[0] >= 0 and found[-1] < below)
 
 
 def _check_classes(classes: AnyArray, trace: Any) -> None:
-    """Labels in order, no two of them equal, the same in the recipe of the run."""
+    """Check that labels are sorted, distinct, and the same in the trace."""
     _expect("classes_", classes.ndim == 1 and len(classes) >= 2)
     _expect("classes_", np.array_equal(np.unique(classes), classes))
     if trace is not None:
@@ -105,7 +105,7 @@ def _check_classes(classes: AnyArray, trace: Any) -> None:
 
 
 def _check_history(history: dict[str, AnyArray]) -> None:
-    """One number for every pass in each column; a converted model has made no pass."""
+    """Check for one number per pass in each column; a converted model has no passes."""
     _expect("history_", set(COLUMNS) <= set(history))
     n = len(history["pass"]) if history["pass"].ndim == 1 else 0
     for name, column in history.items():
@@ -173,7 +173,7 @@ def _check_column(column: Column) -> None:
 
 
 def _check_features(found: FeatureMap, d: int) -> None:
-    """From all d features to those of the solver."""
+    """Check the map from all d features to those of the solver."""
     _expect("_features", found.n_features == d)
     scaling, occupied = found.standardization, found.occupied
     if scaling is not None:
@@ -186,11 +186,11 @@ def _check_features(found: FeatureMap, d: int) -> None:
 
 
 def _check_trace(trace: Trace, k: int, d: int) -> None:
-    """What was recorded was checked when it was read; here that the recipe is of this model."""
+    """The records were checked when they were read; check that the recipe fits this model."""
     features = trace.features
     seen = d if features is None or features.occupied is None else len(features.occupied)
     array(k, seen + 1)("trace_.start", trace.start)
-    for name in ("weights", "groups"):  # of a penalty, one for every feature
+    for name in ("weights", "groups"):  # of a penalty: one entry for every feature
         of_features = getattr(trace.penalty, name, None)
         _expect("trace_", not isinstance(of_features, tuple) or len(of_features) == seen)
     _expect("trace_", trace.parts is None or 1 <= trace.parts <= MOST_COUNT)
@@ -200,7 +200,7 @@ def _check_trace(trace: Trace, k: int, d: int) -> None:
 
 
 def _check_stream(stream: StreamState, shape: tuple[int, int]) -> None:
-    """Where ``partial_fit`` goes on, row by row."""
+    """Check the state from which ``partial_fit`` continues, row by row."""
     if stream.state is None:
         return
     solvers = (stream.asked, stream.used)

@@ -1,13 +1,13 @@
 """A linear model as a SQL query, for SQLite, DuckDB and others.
 
-One row comes out for each row of the table: its key, if one is named, the label, the probabilities
-(by the function EXP) and the margins. A number is missing where there is NULL, NaN, infinity, or a
-text that is no number (which SQLite keeps in any column, and would count as 0; DuckDB refuses it).
-Where one is missing that the model does not fill in, all of these are NULL. A category that the
+The query returns one row for each row of the table: its key, if given, the label, the probabilities
+(by the function EXP) and the margins. A number is missing if it is NULL, NaN, infinity, or a text
+that is not a number (which SQLite stores in any column and would count as 0; DuckDB refuses it). If
+a number is missing that the model does not fill in, all of these are NULL. A category that the
 model does not know counts as 0 in all of its features.
 
-Columns are named with their table: SQLite would take an unknown name in quotes for a text. Sums are
-balanced trees, for it refuses expressions that are nested more than 1000 deep.
+Columns are qualified by their table: SQLite would take an unknown name in quotes for a string. Sums
+are balanced trees, because SQLite refuses expressions nested more than 1000 deep.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from typing import Any
 
 from .formula import Feature, Formula, Type, digits, signed
 
-MOST_CLASSES = 100  # each is compared with each
+MOST_CLASSES = 100  # each is compared with every other
 LARGEST = "1.7976931348623157e308"
 
 
 def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str:
-    """The query."""
     labels = formula.labels
     if len(labels) > MOST_CLASSES:
         raise ValueError(
-            f"a query compares every class with every other, for at most {MOST_CLASSES} classes, "
-            f"and this model has {len(labels)}: export to 'onnx', 'json' or 'c'"
+            f"a query compares every class with every other, and is limited to {MOST_CLASSES} "
+            f"classes, but this model has {len(labels)}: export to 'onnx', 'json' or 'c'"
         )
     k = len(formula.coef)
     sums = [_sum([*_products(formula, row), digits(formula.intercept[row])]) for row in range(k)]
     inner = [f"{margin} AS m{row}" for row, margin in enumerate(sums)]
-    # Of margins that are no numbers nothing is told, and then of none.
+    # If one margin is not a number, all results are NULL.
     known = " AND ".join(f"m{row} BETWEEN -{LARGEST} AND {LARGEST}" for row in range(k))
     middle = [f"CASE WHEN {known} THEN m{row} END AS m{row}" for row in range(k)]
     outer = [f"{_label(labels)} AS {name('label')}"]
@@ -49,23 +48,22 @@ def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str
 
 
 def name(text: str) -> str:
-    """A name in quotes."""
+    """An identifier in quotes."""
     return '"' + _plain(text).replace('"', '""') + '"'
 
 
 def text_literal(text: str) -> str:
-    """A text in quotes."""
     return "'" + _plain(text).replace("'", "''") + "'"
 
 
 def _plain(text: str) -> str:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError(f"{text!r} holds a character that SQL has no word for: rename it")
+        raise ValueError(f"{text!r} contains a character that SQL cannot represent: rename it")
     return text
 
 
 def literal(value: Any) -> str:
-    """A label or a category."""
+    """A label or a category as a literal."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int):
@@ -82,7 +80,7 @@ def _of_table(column: str) -> str:
 
 
 def _sum(terms: list[str]) -> str:
-    """A balanced tree."""
+    """Sum as a balanced tree."""
     if len(terms) == 1:
         return terms[0]
     half = len(terms) // 2
@@ -97,9 +95,9 @@ def _products(formula: Formula, row: int) -> list[str]:
 
 
 def _value(feature: Feature, formula: Formula) -> str:
-    """A feature of a row."""
+    """The value of a feature."""
     column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
-    # Of bounds that are cast SQLite compares numbers: a text that is none is above all of them.
+    # SQLite compares with cast bounds as numbers: text that is not a number is above all of them.
     known = f"{column} BETWEEN {_number('-' + LARGEST)} AND {_number(LARGEST)}"
     if feature.kind == "missing":
         x = f"CASE WHEN {known} THEN 0e0 ELSE 1e0 END"
@@ -130,7 +128,7 @@ def _label(labels: list[Any]) -> str:
         cases = [f"WHEN m0 >= 0e0 THEN {literal(labels[1])}"]
         cases.append(f"WHEN m0 < 0e0 THEN {literal(labels[0])}")
     else:
-        # Of equal ones the first.
+        # In a tie the first class.
         cases = [
             f"WHEN {' AND '.join(f'm{i} >= m{j}' for j in range(len(labels)) if j != i)} "
             f"THEN {literal(label)}"
@@ -147,9 +145,9 @@ def _probabilities(formula: Formula) -> list[str]:
         e = "EXP(-ABS(m0))"
         shares = [f"(CASE WHEN m0 {sign} 0e0 THEN 1e0 ELSE {e} END) / (1e0 + {e})" for sign in "<>"]
     else:
-        # 1 / sum of exp(m_j - m_i): where that overflows, 0.
+        # 1 / sum of exp(m_j - m_i); 0 where that overflows.
         each = [f"m{i}" for i in range(len(labels))]
-        if formula.probability == "normalized_sigmoid":  # logarithms of sigmoids in their place
+        if formula.probability == "normalized_sigmoid":  # use logarithms of sigmoids instead
             each = ["((m - ABS(m)) / 2e0 - LN(1e0 + EXP(-ABS(m))))".replace("m", m) for m in each]
         shares = [
             f"1e0 / {_sum(['1e0' if j == i else f'EXP({b} - {a})' for j, b in enumerate(each)])}"

@@ -1,4 +1,4 @@
-"""From a model to plain data, JSON and arrays by name; plain.py has the format."""
+"""From a model to plain data: JSON, and arrays by name. See plain.py for the format."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from .layout import is_storable
 from .plain import LABELS, NUMBERS, RECORDS, has_fitting_width
 
 KEPT = {cls: [one.name for one in fields(cls) if one.init] for cls in RECORDS.values()}
-"""The fields of a record that a file keeps."""
+"""The fields of a record that a file contains."""
 AS_THEY_ARE = frozenset({type(None), bool, int, str})
 
 
 def is_json(value: Any) -> bool:
-    """Whether JSON has the value itself: a word, a finite number, true, false or null."""
+    """Whether JSON has the value itself: a string, a finite number, true, false or null."""
     return type(value) in AS_THEY_ARE or (type(value) is float and math.isfinite(value))
 
 
 def is_ours(value: Any) -> bool:
-    """Whether it is of a class that whoever loads the file has, too."""
+    """Whether the class of the value is available wherever the file is loaded."""
     return type(value).__module__.partition(".")[0] == "separatrix"
 
 
 @dataclass
 class Writer:
-    """Values as JSON can hold them, and the arrays among them by name."""
+    """Converts values to JSON, and collects the arrays among them by name."""
 
     arrays: dict[str, AnyArray] = field(default_factory=dict)
 
     def plain(self, where: str, value: Any) -> Any:
-        """One value; ``where`` it stands names arrays, and what is refused."""
+        """Convert one value; ``where`` names arrays, and the value in errors."""
         if is_json(value):
             return value
         if type(value) is float:
@@ -53,7 +53,7 @@ class Writer:
             return {"$number": [value.dtype.str, self.plain(where, value.item())]}
         if type(value) is list:
             kind = type(value[0]) if len(value) > 1 else None
-            if kind in KEPT and kind not in TOLD and all(type(entry) is kind for entry in value):
+            if kind in KEPT and kind not in ENTRIES and all(type(entry) is kind for entry in value):
                 return {"$records": [kind.__name__, self._columns(where, kind, value)]}
             if AS_THEY_ARE.issuperset(map(type, value)):  # faster than one by one
                 return value
@@ -76,14 +76,14 @@ class Writer:
             getattr(value, "__qualname__", type(value).__qualname__),
             where.split(".")[0],
         )
-        remedy = "fit with what separatrix has"
+        remedy = "fit with losses, solvers and schedules of separatrix"
         if not parameter.startswith("_") and not parameter.endswith("_"):
             other = "()" if parameter == "callbacks" else "..."
-            remedy = f"set_params({parameter}={other}), which leaves a fit as it is"
+            remedy = f"set_params({parameter}={other}), which does not change the fit"
         return TypeError(
-            f"{where} is {name!r}, and a model file holds no code: only numbers, words, arrays, "
-            "lists and dictionaries of them, and losses, solvers and schedules of separatrix. "
-            f"Before saving {remedy}; or keep the model with joblib or pickle"
+            f"{where} is {name!r}, and a model file contains no code: only numbers, strings, "
+            "arrays, lists and dictionaries of them, and losses, solvers and schedules of "
+            f"separatrix. Before saving {remedy}; or save the model with joblib or pickle"
         )
 
     def _array(self, where: str, value: AnyArray) -> Any:
@@ -94,8 +94,8 @@ class Writer:
                 raise self._refusal(where, value)
             if not has_fitting_width(value.dtype, entries):
                 raise ValueError(
-                    f"{where} has words of very different lengths, and an array gives all of them "
-                    "the room of the longest: use shorter labels, or an array of type object"
+                    f"{where} has strings of very different lengths, and an array gives all of "
+                    "them the width of the longest: use shorter labels, or an array of type object"
                 )
             return {"$values": [value.dtype.str, self.plain(where, entries)]}
         if not is_storable(value):
@@ -113,25 +113,25 @@ class Writer:
         return {"$dict": self.plain(where, pairs)}
 
     def _registered(self, where: str, value: Registered) -> Any:
-        own = getattr(value, "binary", value)  # of a loss for more classes: its two-class form
+        own = getattr(value, "binary", value)  # the two-class form of a multiclass loss
         if not is_ours(own):
             raise self._refusal(where, own)
         try:
-            told = value.to_dict()
+            data = value.to_dict()
         except TypeError as error:
             raise TypeError(f"{where} cannot be written to a model file: {error}") from None
         reason = getattr(value, "reason", "")
-        return {f"${value._kind}": told | ({"reason": reason} if reason else {})}
+        return {f"${value._kind}": data | ({"reason": reason} if reason else {})}
 
     def _fields(self, where: str, value: Any) -> dict[str, Any]:
-        told = TOLD[type(value)](value) if type(value) in TOLD else _told(value)
-        for name, entry in told.items():
+        data = ENTRIES[type(value)](value) if type(value) in ENTRIES else _entries(value)
+        for name, entry in data.items():
             if not is_json(entry):
-                told[name] = self.plain(f"{where}.{name}", entry)
-        return told
+                data[name] = self.plain(f"{where}.{name}", entry)
+        return data
 
     def _columns(self, where: str, kind: type[Any], records: list[Any]) -> dict[str, Any]:
-        """The values of each field: a model may hold a record for every column of a wide table."""
+        """Values field by field: a model may contain a record for every column of a wide table."""
         return {
             name: self.plain(f"{where}.{name}", [getattr(one, name) for one in records])
             for name in KEPT[kind]
@@ -143,23 +143,23 @@ class Writer:
         return {"$csr": self.plain(where, [is_matrix, list(map(int, value.shape)), parts])}
 
 
-def _told(value: Any) -> dict[str, Any]:
+def _entries(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in KEPT[type(value)]}
 
 
-def _trace_told(trace: Trace) -> dict[str, Any]:
-    """The recipe, and what was recorded: rows of all passes in one array."""
+def _trace_entries(trace: Trace) -> dict[str, Any]:
+    """The recipe and the records, with the rows of all passes in one array."""
     recorded = ("n_iter", "rows", "updates_per_pass", "_counts", "_bytes")
-    recipe = {name: value for name, value in _told(trace).items() if name not in recorded}
+    recipe = {name: value for name, value in _entries(trace).items() if name not in recorded}
     return recipe | {"recorded": trace.to_state()}
 
 
-def _stream_told(stream: StreamState) -> dict[str, Any]:
-    return {name: value for name, value in _told(stream).items() if name != "room"}
+def _stream_entries(stream: StreamState) -> dict[str, Any]:
+    return {name: value for name, value in _entries(stream).items() if name != "room"}
 
 
-def _votes_told(votes: Votes) -> dict[str, Any]:
-    """A column for each number of the updates."""
+def _votes_entries(votes: Votes) -> dict[str, Any]:
+    """One array for each field of the updates."""
     updates = votes.updates
     return {
         "columns": votes.columns, "survived": np.array(votes.survived, np.int64),
@@ -170,6 +170,6 @@ def _votes_told(votes: Votes) -> dict[str, Any]:
     }  # fmt: skip
 
 
-TOLD: dict[type[Any], Callable[[Any], dict[str, Any]]] = {
-    Trace: _trace_told, StreamState: _stream_told, Votes: _votes_told,
+ENTRIES: dict[type[Any], Callable[[Any], dict[str, Any]]] = {
+    Trace: _trace_entries, StreamState: _stream_entries, Votes: _votes_entries,
 }  # fmt: skip

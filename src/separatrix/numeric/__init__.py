@@ -1,1 +1,2 @@
-"""What needs no classifier: types, rows and their storage, threads, linear systems, checks."""
+"""Code that does not depend on classifiers: types, storage of rows, threads, linear systems,
+checks."""

@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters, made when ``fit`` is called: what was wrong, what is expected."""
+"""Checks of hyper-parameters, called by ``fit``; errors say what was given and what is expected."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .types import Array
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number of Python's or NumPy's; True and False are none."""
+    """Whether a value is a single Python or NumPy number; True and False are not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number by its type; True and False are none."""
+    """Whether a value is of an integer type; True and False are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -54,7 +54,7 @@ def number(
     strict: bool = False,
     optional: bool = False,
 ) -> float | None:
-    """A finite number, not below (or strictly above) a bound, and not above another."""
+    """Check for a finite number, not below (or strictly above) a bound, and not above another."""
     if value is None and optional:
         return None
     return _number(name, value, least, most, strict, optional)
@@ -64,7 +64,7 @@ def _number(
     name: str, value: Any, least: float, most: float, strict: bool, optional: bool
 ) -> float:
     known = type(value) in (float, int) or is_number(value)
-    # As Python's own: beside a float32 the largest float would overflow.
+    # As a Python float: compared with a float32, the largest float would overflow.
     x = value if not known or isinstance(value, int) else float(value)
     if known and (least < x if strict else least <= x) and x <= most:
         return float(x) + 0.0  # -0.0 is 0
@@ -83,7 +83,7 @@ def whole(name: str, value: Any, *, least: int = 1, optional: Literal[True]) -> 
 
 
 def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> int | None:
-    """A whole number, not below a bound; 3.0 is one."""
+    """Check for a whole number, not below a bound; 3.0 is one."""
     if value is None and optional:
         return None
     result = _number(name, value, least, LARGEST_FLOAT, False, optional)
@@ -93,7 +93,7 @@ def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> i
 
 
 def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
-    """A whole number by its type, not below a bound; ``why`` says where that comes from."""
+    """Check for an integer type, not below a bound; ``why`` explains the bound."""
     if is_integer(value) and value >= least:
         return int(value)
     wanted = f"{name} must be a whole number of at least {least}" + (f" ({why})" if why else "")
@@ -101,7 +101,7 @@ def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Check for True or False."""
     if value is True or value is False:
         return bool(value)
     if not isinstance(value, (bool, np.bool_)):
@@ -110,7 +110,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def switch(name: str, value: Any) -> bool:
-    """True or False, or a number as other libraries count how much is to be said: 0 is False."""
+    """Check for True, False, or a verbosity level as in other libraries, where 0 is False."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if not isinstance(value, (int, np.integer)) or value < 0:
@@ -121,15 +121,15 @@ def switch(name: str, value: Any) -> bool:
 
 
 def choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """One of a few words."""
+    """Check for one of a few strings."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
 
 
 def callables(name: str, value: Any) -> tuple[Any, ...]:
-    """A sequence of callables."""
-    sequence = isinstance(value, (tuple, list, Sequence))  # what it nearly always is, first
+    """Check for a sequence of callables."""
+    sequence = isinstance(value, (tuple, list, Sequence))  # the most common types first
     if callable(value) or not sequence or not all(map(callable, value)):
         raise TypeError(
             f"{name} must be a sequence of callables such as ({name[:-1]},), got {value!r}"
@@ -138,7 +138,7 @@ def callables(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def seed(random_state: Any) -> int:
-    """One number from an int, a Generator, a RandomState or None."""
+    """Draw a seed from an int, a Generator, a RandomState or None."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**62))
     if is_integer(random_state):
@@ -146,7 +146,7 @@ def seed(random_state: Any) -> int:
             raise ValueError(f"random_state must not be negative, got {random_state!r}")
         return int(random_state)
     if random_state is None or random_state is np.random:
-        return int(np.random.randint(2**31 - 1))  # noqa: NPY002 (of NumPy's own, as seeded)
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002 (the global generator)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     raise ValueError(
@@ -156,7 +156,7 @@ def seed(random_state: Any) -> int:
 
 
 def is_left_to_chance(random_state: Any) -> bool:
-    """Whether any seed will do."""
+    """Whether any seed may be used."""
     return random_state is None or random_state is np.random
 
 

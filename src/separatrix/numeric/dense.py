@@ -1,4 +1,4 @@
-"""Weights as an array, however a model stores them."""
+"""Weights as a dense array, however a model stores them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .types import Array
 
 
 def dense(coef: Any) -> Array:
-    """Weights (k, d), of a sparse matrix filled in, of a single vector as one row.
+    """Weights (k, d): a sparse matrix is made dense, a vector becomes one row.
 
     >>> from scipy.sparse import csr_array
     >>> dense(csr_array([[0.0, 2.0]]))

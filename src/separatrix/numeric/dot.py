@@ -1,4 +1,4 @@
-"""Products of weights: their sum with the same bits on any number of threads, and exact ones."""
+"""Dot products with the same bits on any number of threads, and exact products."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from .thresholds import ONE_THREAD_DOT
 from .types import Array
 
-SAFE_SQUARE = 1e-250  # a sum of squares: what of it underflowed does not count
+SAFE_SQUARE = 1e-250  # above it, the squares of a sum that underflowed are negligible
 SPLITTER = 2.0**27 + 1.0
 
 
 def dot(a: Array, b: Array) -> float:
-    """Sum of a * b, both of one shape.
+    """Sum of a * b, both of the same shape.
 
-    Of many not by BLAS: its threads change the last bits, and wait for more so eagerly that those
-    of a solver are held up.
+    Large sums do not use BLAS: its threads change the last bits, and their busy waiting slows down
+    the threads of a solver.
     """
     if a.size <= ONE_THREAD_DOT:
         return float(np.vdot(a, b))
@@ -26,7 +26,7 @@ def dot(a: Array, b: Array) -> float:
 
 
 def scaled_square(v: Array, by: float = 1.0, over: float = 1.0) -> float:
-    """``by * |v|^2 / over``, also where the square of v alone leaves floating point."""
+    """``by * |v|^2 / over``, also if |v|^2 alone overflows or underflows."""
     square = dot(v, v)
     if SAFE_SQUARE < square < np.inf:
         return by * square / over
@@ -36,9 +36,10 @@ def scaled_square(v: Array, by: float = 1.0, over: float = 1.0) -> float:
 
 
 def exact_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a * b as the nearest doubles and what these lack (Dekker, A floating-point technique, 1971).
+    """a * b as the nearest doubles and their rounding errors.
 
-    Of the mantissas, so that nothing overflows on the way.
+    Dekker, A floating-point technique for extending the available precision (1971). Computed from
+    the mantissas, so that nothing overflows on the way.
     """
     (m, e), (n, f) = np.frexp(a), np.frexp(b)
     high = m * n
@@ -48,7 +49,7 @@ def exact_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """Of 26 bits each, so that products of two are exact."""
+    """Split into halves of 26 bits, so that products of two halves are exact."""
     high = a * SPLITTER
     high -= high - a
     return high, a - high

@@ -1,8 +1,8 @@
-"""What data from a file has to be before anything goes on from it.
+"""Checks that data from a file must pass before it is used.
 
 A check is a function of a name and a value. It raises a ValueError that says what was found and
-what was expected. Checks of numbers and arrays make up those of lists and dictionaries: so the
-expected shapes and ranges stand next to the state that they describe.
+what was expected. Checks of numbers and arrays are combined to checks of lists and dictionaries: so
+the expected shapes and ranges stand next to the state that they describe.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from .types import AnyArray
 
 Check = Callable[[str, Any], None]
 NUMBER_TYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248])")
-MOST_COUNT = 2**53  # passes, rows and the like: no run gets so far, and sums of two still fit
+MOST_COUNT = 2**53  # passes, rows and similar: no run reaches it, and a sum of two still fits
 INT64 = -(2**63), 2**63 - 1
 
 
 def number_type(text: Any) -> np.dtype[Any]:
-    """The plain type of booleans or numbers that a text from a file names, such as ``"<f8"``.
+    """The type of Booleans or numbers that a string from a file names, such as ``"<f8"``.
 
-    NumPy itself would also read structures and sub-arrays there: a few characters that ask for
+    NumPy itself would also accept structures and sub-arrays: a few characters that request
     gigabytes for every entry.
     """
     if not isinstance(text, str) or not NUMBER_TYPE.fullmatch(text):
-        raise ValueError(f"{_told(text)} is not a type of numbers, expected one such as '<f8'")
+        raise ValueError(f"{_described(text)} is not a type of numbers, expected one such as '<f8'")
     return np.dtype(text)
 
 
 def scalar(text: Any, number: float) -> Any:
-    """A number of the type that a text from a file names; refused if it does not fit."""
+    """A number of the type that a string from a file names; refused if it does not fit."""
     with np.errstate(over="raise"):
         return number_type(text).type(number)
 
 
-def _told(value: Any) -> str:
-    """A value in a few words, however large it is."""
+def _described(value: Any) -> str:
+    """Describe a value in a few words, however large it is."""
     if isinstance(value, np.ndarray):
         return f"an array of type {value.dtype} and shape {value.shape}"
     if isinstance(value, (dict, list, tuple)):
@@ -49,27 +49,26 @@ def _told(value: Any) -> str:
 
 
 def _refuse(name: str, value: Any, wanted: str) -> None:
-    raise ValueError(f"{name} is {_told(value)}, expected {wanted}")
+    raise ValueError(f"{name} is {_described(value)}, expected {wanted}")
 
 
 def anything(name: str, value: Any) -> None:
-    """No check: for what only its owner knows."""
+    """No check: for values that their owner checks."""
 
 
 def nothing(name: str, value: Any) -> None:
-    """None."""
     if value is not None:
         _refuse(name, value, "None")
 
 
 def flag(name: str, value: Any) -> None:
-    """True or False."""
+    """Check for True or False."""
     if not isinstance(value, (bool, np.bool_)):
         _refuse(name, value, "True or False")
 
 
 def word(*choices: str) -> Check:
-    """A text, or one of some."""
+    """Check for a string, or for one of the choices."""
 
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or (choices and value not in choices):
@@ -79,7 +78,7 @@ def word(*choices: str) -> Check:
 
 
 def whole(least: int = 0, most: int = MOST_COUNT) -> Check:
-    """An integer within these bounds."""
+    """Check for an integer within these bounds."""
 
     def check(name: str, value: Any) -> None:
         integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -90,7 +89,7 @@ def whole(least: int = 0, most: int = MOST_COUNT) -> Check:
 
 
 def real(name: str, value: Any) -> None:
-    """A number of any size, also an infinite one or NaN."""
+    """Check for a number of any size, including infinity and NaN."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         if not INT64[0] <= int(value) <= INT64[1]:
             _refuse(name, value, "a number")
@@ -99,19 +98,19 @@ def real(name: str, value: Any) -> None:
 
 
 def at_least_0(name: str, value: Any) -> None:
-    """A finite number that is not negative."""
+    """Check for a finite number that is not negative."""
     real(name, value)
     if not 0.0 <= float(value) < np.inf:
         _refuse(name, value, "a finite number of 0 or more")
 
 
 def optional(check: Check) -> Check:
-    """None, or a value that passes a check."""
+    """Check for None, or for a value that passes a check."""
     return lambda name, value: None if value is None else check(name, value)
 
 
 def array(*shape: int | None, dtype: Any = np.float64) -> Check:
-    """An array of this type and shape; None stands for any length."""
+    """Check for an array of this type and shape; None stands for any length."""
     wanted = f"an array of type {np.dtype(dtype)} and shape ({', '.join(map(_length, shape))})"
 
     def check(name: str, value: Any) -> None:
@@ -127,9 +126,9 @@ def _length(n: int | None) -> str:
 
 
 def indices(below: int, *, increasing: bool = False, narrow: bool = False) -> Check:
-    """An array (n,) of integers from 0 to below a bound.
+    """Check for an array (n,) of integers from 0 to below a bound.
 
-    Each larger than the one before, if ``increasing``; of 32 bits or 64, if ``narrow``.
+    With ``increasing``, strictly increasing; with ``narrow``, of 32 or 64 bits.
     """
 
     def check(name: str, value: Any) -> None:
@@ -144,7 +143,7 @@ def indices(below: int, *, increasing: bool = False, narrow: bool = False) -> Ch
 
 
 def each(check: Check, most: int | None = None) -> Check:
-    """A list, of at most so many, whose entries all pass a check."""
+    """Check for a list, of at most ``most`` entries, that all pass a check."""
 
     def check_all(name: str, value: Any) -> None:
         if not isinstance(value, (list, tuple)) or (most is not None and len(value) > most):
@@ -156,7 +155,7 @@ def each(check: Check, most: int | None = None) -> Check:
 
 
 def row(*checks: Check) -> Check:
-    """A list with one entry for each check."""
+    """Check for a list with one entry for each check."""
 
     def check_all(name: str, value: Any) -> None:
         if not isinstance(value, (list, tuple)) or len(value) != len(checks):
@@ -168,7 +167,7 @@ def row(*checks: Check) -> Check:
 
 
 def entries(needed: Mapping[str, Check], extra: Mapping[str, Check] | None = None) -> Check:
-    """A dictionary with exactly the needed entries, and perhaps extra ones."""
+    """Check for a dictionary with exactly the needed entries, and optional extra ones."""
     extra = extra or {}
 
     def check(name: str, value: Any) -> None:
@@ -180,13 +179,13 @@ def entries(needed: Mapping[str, Check], extra: Mapping[str, Check] | None = Non
         for key, entry in value.items():
             known = needed.get(key) or extra.get(key)
             if known is None:
-                raise ValueError(f"{name} has an entry {_told(key)} that is not known")
+                raise ValueError(f"{name} has an entry {_described(key)} that is not known")
             known(f"{name}.{key}", entry)
 
     return check
 
 
 def make_up(lengths: AnyArray, total: int) -> bool:
-    """Whether these integers are the lengths of parts of a whole of this length."""
+    """Whether these integers are lengths of parts that add up to this total."""
     within = not len(lengths) or bool(lengths.min() >= 0 and lengths.max() <= total)
     return within and sum(lengths.tolist()) == total

@@ -1,4 +1,4 @@
-"""Attributes computed when they are first asked for, and kept."""
+"""Attributes computed on first access, then cached."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801 (a decorator, as property is)
-    """That of the standard library, without the lock that Python 3.11 has for a whole class.
+    """As in the standard library, but without the lock that Python 3.11 has for a whole class.
 
-    A fork while another thread holds that lock leaves the child waiting for ever. Without it two
-    threads may compute the same value at once: it is the same, and one of them stays.
+    A fork while another thread holds that lock leaves the child waiting forever. Without it two
+    threads may compute the same value at once, and one of them is kept.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -32,7 +32,8 @@ class cached_property(Generic[T]):  # noqa: N801 (a decorator, as property is)
     def __get__(self, instance: object | None, owner: type) -> Self | T:
         if instance is None:
             return self
-        # Found there from now on: an instance's own attributes come before this one.
+        # Found there from now on: an instance's own attributes take precedence over this
+        # descriptor.
         known: dict[str, Any] = instance.__dict__
         value: T = known.setdefault(self.name, self.compute(instance))
         return value

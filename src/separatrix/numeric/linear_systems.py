@@ -13,21 +13,21 @@ from .threads import one_blas_thread
 from .types import Array
 
 CG_MAX_ITER = 250
-FLAT = 1e-12  # of |p|^2: up to rounding there is nothing to gain along p
-MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: less is that of a nearly singular matrix
-MIN_EIGENVALUE = 1e-13  # of the largest, per row: less is rounding
+FLAT = 1e-12  # of |p|^2: below, there is nothing to gain along p up to rounding
+MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: below, the matrix is nearly singular
+MIN_EIGENVALUE = 1e-13  # of the largest, per row: below is rounding
 DAMPING, LEAST_DAMPING = 1e-10, 1e-13  # of a diagonal, added to a matrix: at first, and at least
-NOTICEABLE = 1e-3  # of a solution's curvature: damping that makes up more of it is reduced
+NOTICEABLE = 1e-3  # of a solution's curvature: damping with a larger share is reduced
 
 
 class NotFinite(ValueError):
-    """A matrix that overflowed: LAPACK would not come back from it."""
+    """A matrix that overflowed: LAPACK would not return from it."""
 
 
 def solve(hessian: Array, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix, or with several.
+    """Solve with one or several positive semidefinite matrices.
 
-    Where it is singular, the shortest solution in the scaled variables.
+    If a matrix is singular, return the shortest solution in the scaled variables.
     """
     scaled, scale = _scaled(hessian)
     n = right.shape[-1]
@@ -39,10 +39,10 @@ def solve(hessian: Array, right: Array) -> Array:
 
 
 def damped_solve(hessian: Array, right: Array, diagonal: Array) -> Array:
-    """Solve with a share of the diagonal added to the matrix, as little as will do.
+    """Solve with a share of the diagonal added to the matrix, as small as suffices.
 
-    Where the matrix is singular the solution is long, so a caller that ends it at the first change
-    of a sign gets there. Less than the least share would be lost in the rounding of the matrix.
+    If the matrix is singular the solution is long, so a caller that stops it at the first change of
+    sign gets there. Less than the least share would be lost in the rounding of the matrix.
     """
     damping = DAMPING
     while True:
@@ -54,9 +54,9 @@ def damped_solve(hessian: Array, right: Array, diagonal: Array) -> Array:
 
 
 def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
-    """What solves with a positive semidefinite matrix, by its Cholesky factor.
+    """Return a function that solves with a positive semidefinite matrix, by its Cholesky factor.
 
-    Nearly singular is one whose factor has less than ``min_pivot`` on its diagonal.
+    A matrix whose factor has less than ``min_pivot`` on its diagonal counts as nearly singular.
     """
     scaled, scale = _scaled(hessian)
     inverse = _inverse(scaled, min_pivot)
@@ -64,7 +64,7 @@ def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[A
 
 
 def inverse(hessian: Array) -> Array:
-    """Of a positive semidefinite matrix; where it is nearly singular, column by column."""
+    """Inverse of a positive semidefinite matrix; if it is nearly singular, column by column."""
     scaled, scale = _scaled(hessian)
     with one_blas_thread(float(len(scaled)) ** 3):
         factor, failed = lapack.dpotrf(scaled.T)
@@ -80,7 +80,7 @@ def inverse(hessian: Array) -> Array:
 
 
 def _scaled(hessian: Array) -> tuple[Array, Array]:
-    """Matrices with a unit diagonal, and what their rows and columns were multiplied by."""
+    """Matrices with a unit diagonal, and the factors of their rows and columns."""
     diagonal = np.einsum("...ii->...i", hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = hessian * scale[..., None, :]
@@ -89,13 +89,13 @@ def _scaled(hessian: Array) -> tuple[Array, Array]:
 
 
 def _inverse(matrix: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
-    factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
+    factor, failed = lapack.dpotrf(matrix.T)  # LAPACK stores by columns
     if not failed and factor.diagonal().min() >= min_pivot:
         return lambda right: lapack.dpotrs(factor, right)[0]
     if not np.all(np.isfinite(matrix)):
         raise NotFinite(
             "the second derivative of the objective is not finite in floating point: scale the "
-            "features, e.g. with sklearn.preprocessing.StandardScaler, or take another l2"
+            "features, e.g. with sklearn.preprocessing.StandardScaler, or use another l2"
         )
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     keep = values > MIN_EIGENVALUE * values[-1] * len(values)
@@ -111,11 +111,11 @@ def conjugate_gradients(
     most: int = CG_MAX_ITER,
     most_gain: float = np.inf,
 ) -> tuple[Array, float]:
-    """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
+    """Solve with a matrix A given by its products: u, and ``right.u - u.A u / 2`` there.
 
-    Ends at this share of the squared residual, where a product adds no more than this share of what
-    was gained so far, or once more than so much is gained (Hestenes and Stiefel, Methods of
-    conjugate gradients for solving linear systems, 1952).
+    Stops at the share ``residual`` of the squared residual, if a product adds at most the share
+    ``gain`` of the total gain, or once the gain exceeds ``most_gain`` (Hestenes and Stiefel,
+    Methods of conjugate gradients for solving linear systems, 1952).
     """
     u, r, p = np.zeros_like(right), right, right
     size, gained = dot(r, r), 0.0

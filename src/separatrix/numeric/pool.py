@@ -1,9 +1,9 @@
-"""A pool of threads that ends in a result or an error, never in a wait, where memory is short.
+"""A thread pool that returns a result or an error, and never waits forever if memory is short.
 
-``threading.Thread.start`` waits for the new thread to say that it runs. A thread that finds no
-memory for its first frame dies before that, and the wait has no end. ``concurrent.futures`` waits
-in the same way for a worker that died between a task and its result. Here a thread that is gone is
-noticed, and a worker allocates nothing on its way from one task to the next.
+``threading.Thread.start`` waits until the new thread reports that it runs. A thread without memory
+for its first frame dies before that, and the wait never ends. ``concurrent.futures`` waits in the
+same way for a worker that died between a task and its result. Here a dead thread is noticed, and a
+worker allocates nothing between one task and the next.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 ROOM = 80 << 20
-"""Bytes that must be free for each new thread: for its stack and the heap of its own that the C
-library may set aside. A thread without memory for thread-local data ends the whole process."""
-LOOK_EVERY = 0.05  # seconds between two looks at whether a new thread has died
+"""Bytes that must be free for each new thread: for its stack and the heap that the C library may
+set aside for it. A thread without memory for thread-local data ends the whole process."""
+LOOK_EVERY = 0.05  # seconds between two checks whether a new thread has died
 
 
 class Sign:
-    """What a new thread holds as long as it lives, and releases when it is ready."""
+    """Held by a new thread as long as it lives, and released when it is ready."""
 
     __slots__ = ("__weakref__", "lock")
 
@@ -36,10 +36,10 @@ class Sign:
 
 
 def start_thread(work: Callable[[Sign], None], room: int = ROOM) -> Callable[[], bool] | None:
-    """Start a thread; returns a function that says whether it lives, or None if it cannot be had.
+    """Start a thread; return a function that says whether it lives, or None if it cannot start.
 
-    ``work`` is called with a sign, and has to call ``sign.lock.release()`` when nothing that it
-    needs to go on is left to allocate.
+    ``work`` is called with a sign, and must call ``sign.lock.release()`` once it needs no further
+    allocations to continue.
     """
     sign = Sign()
     held = weakref.ref(sign)
@@ -57,7 +57,7 @@ def start_thread(work: Callable[[Sign], None], room: int = ROOM) -> Callable[[],
 
 
 class Task(Generic[T]):
-    """Work for a thread of the pool, and what came of it."""
+    """Work for a thread of the pool, and its result."""
 
     __slots__ = ("_claim", "_done", "_error", "_value", "_work")
 
@@ -71,7 +71,7 @@ class Task(Generic[T]):
     def run(self) -> None:
         """Do the work, unless another thread does or did, or it was cancelled.
 
-        From the claim on nothing is allocated but by the work itself: whoever waits is released.
+        After the claim only the work itself allocates, so waiting threads are always released.
         """
         if not self._claim.acquire(False):
             return
@@ -85,18 +85,18 @@ class Task(Generic[T]):
             self._done.release()
 
     def cancel(self) -> None:
-        """Never begin, if it has not begun; then its result is None."""
+        """Do not begin, if it has not begun; its result is then None."""
         if self._claim.acquire(False):
             self._work = self._error = None
             self._done.release()
 
     def wait(self) -> None:
-        """Return when it is done, or cancelled."""
+        """Return when the task is done or cancelled."""
         with self._done:
             pass
 
     def result(self) -> T:
-        """What the work returned, or its error; if no thread has begun, the work is done here."""
+        """Return the result or raise the error of the work; do it here if no thread has begun."""
         self.run()
         self.wait()
         if self._error is not None:
@@ -127,22 +127,22 @@ class Pool:
             try:
                 task.run()
             except MemoryError:
-                continue  # no room for the call: the task has not begun
+                continue  # no memory for the call: the task has not begun
             finally:
                 del task  # before the wait for the next
         ended.release()
 
     def put(self, task: Task[Any]) -> None:
-        """Let a thread work on it."""
+        """Add a task to the queue."""
         self._tasks.put(task)
 
     def close(self) -> None:
-        """End the threads, each after the task that it works on; later tasks are not begun."""
+        """End the threads, each after its current task; later tasks are not begun."""
         for _ in self._ended:
             self._tasks.put(None)
 
     def _wait_for_threads(self, process: int) -> None:
-        """A thread that is in a compiled loop while Python ends would crash.
+        """Wait, because a thread in a compiled loop while Python ends would crash.
 
         After a fork only the parent has threads.
         """

@@ -1,7 +1,7 @@
-"""Objects as plain data: a name in a registry and parameters that JSON can hold, and back.
+"""Objects as plain data: a name in a registry and parameters in JSON, and back.
 
-Losses, penalties, schedules and solvers are each one kind. A subclass that sets ``name`` registers
-itself, and can then be written down and read again.
+Losses, penalties, schedules and solvers are one kind each. A subclass that sets ``name`` registers
+itself, and can then be converted to plain data and back.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ KINDS: dict[str, type[Registered]] = {}
 
 
 class Registered:
-    """A class whose subclasses are known by name.
+    """Base of classes whose subclasses are known by name.
 
-    The root of a kind sets ``_kind``, the word for it, and ``_registry``, where names stand.
+    The root of a kind sets ``_kind``, the word for it, and ``_registry``, which maps names to
+    classes.
     """
 
     name: ClassVar[str] = ""
@@ -42,11 +43,11 @@ class Registered:
         cls._registry[cls.name] = cls
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters as plain data, which ``json.dumps`` takes and ``from_dict`` reads."""
+        """Name and parameters as plain data for ``json.dumps`` and ``from_dict``."""
         cls = type(self)
         if self._registry.get(self.name) is not cls:
             raise TypeError(
-                f"{cls.__qualname__} has no name in the registry, by which it could be read again; "
+                f"{cls.__qualname__} has no name in the registry to be read by; "
                 f"set a `name` of its own in the class, as every {self._kind} of separatrix does"
             )
         values = {key: as_plain(f"{cls.__name__}.{key}", getattr(self, key)) for key in _keys(cls)}
@@ -57,11 +58,11 @@ AnyRegistered = TypeVar("AnyRegistered", bound=Registered)
 
 
 def from_dict(root: type[AnyRegistered], data: Mapping[str, Any]) -> AnyRegistered:
-    """The object of one kind that ``to_dict`` wrote down."""
+    """Create the object of one kind that ``to_dict`` described."""
     kind, registry = root._kind, root._registry
     if not isinstance(data, Mapping) or not isinstance(data.get(kind), str):
         raise ValueError(
-            f"a {kind} as plain data is a dictionary with its name, such as "
+            f"a {kind} as plain data must be a dictionary with its name, such as "
             f"{{{kind!r}: {next(iter(registry), '')!r}}}, and its parameters; got {data!r}"
         )
     name = data[kind]
@@ -80,19 +81,18 @@ def from_dict(root: type[AnyRegistered], data: Mapping[str, Any]) -> AnyRegister
 
 
 def _keys(cls: type[Any]) -> list[str]:
-    """Parameters of a class: what its constructor takes and equal objects have in common."""
+    """Parameters of a class: the fields that its constructor takes and that equality compares."""
     if is_dataclass(cls):
         return [field.name for field in fields(cls) if field.init and field.compare]
     if cls.__init__ is not object.__init__:
         raise TypeError(
-            f"{cls.__qualname__} has parameters that are not known; make it a dataclass, whose "
-            "fields are"
+            f"{cls.__qualname__} has unknown parameters; make it a dataclass, whose fields are"
         )
     return []
 
 
 def as_plain(where: str, value: Any) -> Any:
-    """A parameter as JSON can hold it; refused, with a remedy, where that cannot be."""
+    """Convert a parameter to JSON; if that is impossible, the error names a remedy."""
     if isinstance(value, Registered):
         return value.to_dict()
     if isinstance(value, np.generic):
@@ -101,13 +101,13 @@ def as_plain(where: str, value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return [as_plain(where, entry) for entry in value]
-    remedy = "use a number, a word or an object of a class with a name"
+    remedy = "use a number, a string or an object of a registered class"
     if callable(value):
         remedy = (
             "use a number, a schedule such as InverseScaling(), or a dataclass derived from "
             "separatrix.schedules.Schedule that sets a `name`"
         )
-    raise TypeError(f"{where}={value!r} cannot be written down as plain data; {remedy}")
+    raise TypeError(f"{where}={value!r} cannot be converted to plain data; {remedy}")
 
 
 def _read(value: Any) -> Any:
@@ -118,4 +118,4 @@ def _read(value: Any) -> Any:
     for kind, root in KINDS.items():
         if kind in value:
             return from_dict(root, value)
-    raise ValueError(f"{value!r} is none of the kinds of plain data: {', '.join(KINDS)}")
+    raise ValueError(f"{value!r} is not one of the kinds of plain data: {', '.join(KINDS)}")

@@ -1,4 +1,4 @@
-"""Files that are read: regular files only, so that opening one never waits; errors name them."""
+"""Reading of files: regular files only, so that opening never blocks; errors name the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = {
 
 
 def kind_of(mode: int) -> str:
-    """What the ``st_mode`` of a file says it is."""
+    """Describe a file by its ``st_mode``."""
     return KINDS.get(stat.S_IFMT(mode), "a regular file")
 
 
@@ -27,7 +27,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     as they are opened.
     """
     _refuse_special(path, os.stat(path).st_mode)
-    # The path may lead elsewhere by now: open without waiting, and look at what was opened.
+    # The path may have changed by now: open without waiting, and check what was opened.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = open(os.open(path, flags), "rb")  # noqa: SIM115  the caller closes it
     try:
@@ -41,9 +41,9 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 @contextmanager
 def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the system while the file is read name it: only those of opening do by themselves.
+    """Name the file in system errors while it is read: only errors of opening do so by themselves.
 
-    An error that has no number is none of the system.
+    An error without a number is not a system error.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The one place where files are written: whole, or not at all."""
+"""The only place that writes files: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def replaced(
 
     Until then, and after an error, the old file is unchanged.
 
-    - A symbolic link stays: the file it leads to is replaced, or created if there is none.
-    - The new file has the permissions of the old one, and its owner and group where the process
+    - A symbolic link stays: the file it points to is replaced, or created if there is none.
+    - The new file has the permissions of the old one, and its owner and group if the process
       may set them. Without an old file the umask decides. Other hard links to the old file keep
       the old content.
     - A file that may not be opened for writing (mode 0444) is refused, as by ``>`` in a shell,
@@ -51,7 +51,7 @@ def replaced(
             return
         old = os.stat(target) if target.exists() else None
         new.unlink(missing_ok=True)
-        # Not through a link that another user put there, and not readable by more than before.
+        # Do not follow a link that another user put there, nor widen who may read the file.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(new, flags, 0o666 if old is None else 0o600)
         try:
@@ -107,13 +107,13 @@ def check_file_path(path: str | os.PathLike[str], what: str, *, regular: bool = 
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
-    """The absolute path, and for a symbolic link that of the file it leads to, there or not."""
+    """The absolute path; for a symbolic link that of its target, whether it exists or not."""
     place = Path(path).absolute()
     return Path(os.path.realpath(place)) if place.is_symlink() else place
 
 
 def descriptor_of(path: str | os.PathLike[str]) -> int | None:
-    """The open file of this process that a path such as ``/dev/stdout`` names by its number."""
+    """The descriptor in this process that a path such as ``/dev/stdout`` names."""
     place = Path(path).absolute()
     for _ in range(MOST_LINKS):
         folder = os.path.realpath(place.parent)
@@ -126,7 +126,7 @@ def descriptor_of(path: str | os.PathLike[str]) -> int | None:
 
 
 def _mode(path: str | os.PathLike[str]) -> int:
-    """``st_mode`` of what is there, 0 if nothing is; links that go in a circle are an OSError."""
+    """``st_mode`` of the file, 0 if there is none; circular links raise an OSError."""
     try:
         return os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -134,7 +134,7 @@ def _mode(path: str | os.PathLike[str]) -> int:
 
 
 def _opened_directly(path: Path) -> int | None:
-    """A descriptor of what must be written to as it is, None for a file that is replaced."""
+    """A descriptor if the file must be written to directly, None if it is replaced."""
     number, mode = descriptor_of(path), _mode(path)
     if number is not None:
         return os.dup(number)
@@ -151,7 +151,7 @@ def _take_over_permissions(descriptor: int, old: os.stat_result) -> None:
     except OSError:
         try:
             os.fchown(descriptor, -1, old.st_gid)
-        except OSError:  # another group must not get what the old one was granted
+        except OSError:  # another group must not get the rights of the old one
             mode &= ~0o070 | (mode & 0o007) << 3
     with suppress(OSError):
         os.fchmod(descriptor, mode)
@@ -159,7 +159,7 @@ def _take_over_permissions(descriptor: int, old: os.stat_result) -> None:
 
 @contextmanager
 def _errors_name(path: Path, new: Path) -> Iterator[None]:
-    """Errors of the system name the file that was asked for, not its temporary name or none."""
+    """System errors name the requested file, not its temporary name or none."""
     try:
         yield
     except OSError as error:
@@ -169,7 +169,7 @@ def _errors_name(path: Path, new: Path) -> Iterator[None]:
 
 
 def _sync_directory(folder: Path) -> None:
-    """Bring the new name to the disk, where directories can be opened; the file is there."""
+    """Sync the new name to disk where directories can be opened; the file itself is on disk."""
     with suppress(OSError):
         directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""Variables in which features are centred and of one scale."""
+"""Variables in which features are centred and have the same scale."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ class Variables(Protocol):
 
 @dataclass(frozen=True)
 class Standardization:
-    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
+    """Variables ``u = scale * w``, ``beta = b + w.mean`` instead of the weights.
 
-    In them the curvature of J is about 1 in every direction that a feature stands for, however
-    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
-    sparse. Weights may be of any number of classes and models: features are the last axis.
+    In these variables the curvature of J is about 1 in the direction of every feature, however
+    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay sparse.
+    Weights may have any number of classes and models: features are the last axis.
     """
 
     mean: Array
     scale: Array
 
     def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
+        """Convert a gradient by the weights to one by the variables."""
         g = gradient.copy()
         g[..., :-1] -= g[..., -1:] * self.mean
         g /= self.scale
         return g
 
     def to_weights(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
+        """Convert a direction in the variables to one in the weights."""
         v = direction / self.scale
         v[..., -1] -= np.einsum("...j,j->...", v[..., :-1], self.mean)
         return v
 
     def from_weights(self, W: Array) -> Array:
-        """Weights as values of the variables."""
+        """Convert weights to values of the variables."""
         u = W.copy()
         u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
         return u * self.scale
 
     def after(self, before: Standardization) -> Standardization:
-        """Both in one: rows that were standardised before are standardised by this."""
+        """Combine two: this standardisation applied to rows that were already standardised."""
         mean = before.mean + before.scale[:-1] * self.mean
         return Standardization(mean, before.scale * self.scale)
 
     def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
-        """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
+        """(x - mean, 1) / scale of a few rows: their scores are products with the variables."""
         n, d = shape_of(rows)
         z = np.ones((n, d + 1), dtype)
         filled = to_dense(rows) if isinstance(rows, CsrRows) else rows

@@ -1,4 +1,4 @@
-"""The threads that work on blocks: one pool, made when first needed."""
+"""The threads that work on blocks: one pool, created on first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 A = TypeVar("A")
 B = TypeVar("B")
 
-MOST_CPUS = "LOKY_MAX_CPU_COUNT"  # the variable of the environment that joblib looks at
+MOST_CPUS = "LOKY_MAX_CPU_COUNT"  # the environment variable that joblib reads
 
 _pool: Pool | None = None
 _size = 0
@@ -31,20 +31,20 @@ _inside = threading.local()
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many threads ``n_jobs`` means here: joblib's rule; None: all, but 1 in a worker."""
+    """Number of threads for ``n_jobs``: joblib's rule; None: all, but 1 in a worker."""
     if n_jobs is None:
         return 1 if _in_worker() else _cpu_count(_allowed(), os.environ.get(MOST_CPUS))
     return int(joblib.effective_n_jobs(n_jobs))
 
 
 def _allowed() -> frozenset[int]:
-    """The processors that this process may use, where the system tells."""
+    """The processors that this process may use, where the system reports them."""
     return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
 
 
 @cache
 def _cpu_count(allowed: frozenset[int], most: str | None) -> int:
-    """As joblib counts; it reads files for that, so it is asked once as long as nothing changes."""
+    """As joblib counts; it reads files for that, so the result is cached while nothing changes."""
     return int(joblib.cpu_count())
 
 
@@ -63,10 +63,10 @@ def _in_worker() -> bool:
 
 
 def _workers(threads: int) -> Pool | None:
-    """The pool, with so many threads, or as before if they cannot be had; that is tried once.
+    """The pool with this many threads, or the previous one if they cannot be had; tried once.
 
-    All of them run already: none is to be started in the middle of some work, for each costs
-    memory, and a process may have no more of it.
+    All of them run already: starting a thread in the middle of some work could fail, because each
+    costs memory and the process may have none left.
     """
     global _pool, _size
     with _guard:
@@ -93,10 +93,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], None]) -> None:
-    """Work on so many threads at once, until all are done; told to give up, they soon are.
+    """Work on this many threads at once, until all are done or ``cancel`` stops them early.
 
-    This thread is one of them: of two that are woken while it only waits, both are often put on
-    one core. In a worker it is the only one, for no worker waits for others.
+    The calling thread is one of them: if it only waited, two woken threads would often be put on
+    one core. In a worker it is the only one, because a worker must not wait for others.
     """
     if threads <= 1 or getattr(_inside, "pool", False):
         work()
@@ -122,14 +122,14 @@ def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], 
     finally:
         _inside.pool = False
         for task in tasks:
-            task.cancel()  # one that has not begun would find nothing left to do
+            task.cancel()  # no work is left for a task that has not begun
             task.wait()
     for task in tasks:
         task.result()
 
 
 class _OrderedSum:
-    """Adds parts in the order of their numbers, whichever comes first, and keeps few."""
+    """Adds parts in the order of their numbers, whichever comes first, and stores few."""
 
     def __init__(self) -> None:
         self.waiting: dict[int, tuple[Any, ...]] = {}
@@ -150,7 +150,7 @@ def _plus(a: Any, b: Any) -> Any:
 
 
 def running_sum(parts: Iterable[T]) -> T:
-    """Sum of tuples entry by entry, as they come: of at least one."""
+    """Sum of tuples entry by entry, as they arrive; at least one."""
     result = _OrderedSum()
     for number, part in enumerate(parts):
         result.add(number, part)
@@ -178,7 +178,7 @@ def ordered_sum(part: Callable[[Any], T], blocks: list[Any], threads: int) -> T:
                 result.add(number, done)
 
     def cancel() -> None:
-        """Let nobody take another block."""
+        """Let no thread take another block."""
         with lock:
             for _ in numbers:
                 pass
@@ -188,7 +188,7 @@ def ordered_sum(part: Callable[[Any], T], blocks: list[Any], threads: int) -> T:
 
 
 def equal_parts(count: int, parts: int) -> list[slice]:
-    """So many things in parts that are nearly equal."""
+    """Slices of nearly equal length."""
     edges = [part * count // parts for part in range(parts + 1)]
     return [slice(*ends) for ends in pairwise(edges)]
 
@@ -204,9 +204,9 @@ def submit(work: Callable[[], B]) -> Task[B]:
 def computed_ahead(
     function: Callable[[A], B], items: Iterable[A], threads: int
 ) -> Generator[B, None, None]:
-    """The function of every item, in their order; of some to come other threads make it meanwhile.
+    """Apply a function to every item, in order; other threads compute the next ones meanwhile.
 
-    It must be short and must not block. On one thread nothing is made ahead.
+    It must be short and must not block. On one thread nothing is computed ahead.
     """
     if threads <= 1 or getattr(_inside, "pool", False):
         yield from map(function, items)
@@ -228,7 +228,7 @@ def _controller() -> ThreadpoolController:
 def one_blas_thread(multiplications: float) -> AbstractContextManager[Any]:
     """BLAS on one thread: its number of threads changes the last bits of a result.
 
-    Small calls, which it never splits, are left alone: the limit costs more than they do.
+    Small calls, which BLAS never splits, are left alone: setting the limit costs more than they do.
     """
     if multiplications <= ONE_THREAD_BLAS:
         return nullcontext()

@@ -1,7 +1,7 @@
-"""Limits of floating point that several rooms share.
+"""Limits of floating point that several packages share.
 
-What is measured against the numbers at hand (a share of J, of a margin, of a length) stands where
-it is used, under a name that says of what.
+A tolerance relative to a quantity (a share of J, of a margin, of a length) stands where it is used,
+under a name that says which quantity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SMALLEST_NORMAL = float(np.finfo(float).tiny)
 SMALLEST_FLOAT = 5e-324
 
 SAFE_DIVISOR = 1e-300
-"""In place of 0 below a fraction whose numerator is 0 too: the quotient stays finite."""
+"""Replaces 0 below a fraction whose numerator is 0 too: the quotient stays finite."""
 
 OBJECTIVE_ROUNDING = 2e-15
-"""Of J: values of it that differ by less may differ by the rounding of their sums alone."""
+"""Relative to J: values that differ by less may differ only by the rounding of their sums."""

@@ -1,4 +1,4 @@
-"""Sums along one binary tree, whoever adds up which part of it."""
+"""Sums along one binary tree, whichever process adds up which part of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 class Node(NamedTuple):
     """The sum of the leaves ``place * 2**level`` to ``(place + 1) * 2**level - 1``.
 
-    Those beyond the last leaf are not there. A sum of None: none of its leaves has anything to add.
+    Leaves beyond the last do not exist. A sum of None: none of its leaves has anything to add.
     """
 
     level: int
@@ -20,11 +20,11 @@ class Node(NamedTuple):
 
 
 class TreeSum:
-    """Adds nodes in the order of their leaves, of which none may be missing in between.
+    """Adds nodes in the order of their leaves, without gaps.
 
-    Two nodes are added where they are the halves of one above, and only there. So it does not
-    matter for the bits of the sum who folds which leaves: some of them side by side come to a few
-    whole nodes, which others add to theirs. It holds as many nodes as the tree has levels.
+    Two nodes are added only if they are the halves of a node above. So the bits of the sum do not
+    depend on who folds which leaves: adjacent leaves are folded to a few complete nodes, and others
+    add these to theirs. It holds as many nodes as the tree has levels.
     """
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
@@ -33,14 +33,14 @@ class TreeSum:
             self.add(node)
 
     def add(self, node: Node) -> None:
-        """Take the next node, and fold what it completes."""
+        """Add the next node, and fold what it completes."""
         while self.nodes and _halves(self.nodes[-1], node):
             left = self.nodes.pop()
             node = Node(node.level + 1, node.place // 2, _plus(left.sum, node.sum))
         self.nodes.append(node)
 
     def total(self) -> tuple[Any, ...] | None:
-        """The sum of all, once the last leaf is there: what stands alone is added as it is."""
+        """The sum of all leaves, after the last was added: incomplete nodes count as they are."""
         nodes = list(self.nodes)
         while len(nodes) > 1:
             right, left = nodes.pop(), nodes.pop()
@@ -49,7 +49,7 @@ class TreeSum:
 
 
 def tree_sum(leaves: Iterable[T]) -> T:
-    """Sum of tuples entry by entry, along the tree: of at least one."""
+    """Sum of tuples entry by entry, along the tree; at least one."""
     tree = TreeSum(Node(0, number, leaf) for number, leaf in enumerate(leaves))
     result = tree.total()
     if result is None:
@@ -58,7 +58,7 @@ def tree_sum(leaves: Iterable[T]) -> T:
 
 
 def _halves(left: Node, right: Node) -> bool:
-    """Whether these are the two halves of one node above."""
+    """Whether these are the two halves of a node above."""
     return left.level == right.level and right.place % 2 == 1
 
 

@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between rooms."""
+"""Names for the arrays that pass between packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user."""
+"""Warnings that point to the user's line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Warn of the line outside of the package that led here, however deep inside this is."""
+    """Warn at the line outside of the package that led here, however deep the call is."""
     frame, depth, level = sys._getframe(1), 2, 2
     while frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:

@@ -1,4 +1,4 @@
-"""The page on which a classifier is seen to learn: plain files, which a browser runs."""
+"""The page that shows how a classifier learns: static files for a browser."""
 
 from __future__ import annotations
 

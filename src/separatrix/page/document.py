@@ -1,7 +1,7 @@
-"""The page as one HTML file that needs nothing else: its modules joined, its data inside.
+"""The page as one self-contained HTML file: its modules joined, its data inside.
 
-A page that was opened from a file may not import modules, so each becomes a function that returns
-what it exports. No script runs but this one: the content security policy names its hash.
+A page opened from a file may not import modules, so each module becomes a function that returns
+its exports. No other script runs: the content security policy names the hash of this one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILIN
 EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
 STYLE = re.compile(r'<link rel="stylesheet" href="static/([\w-]+\.css)">')
 ELSEWHERE = re.compile(r'<nav class="server">.*?</nav>', re.DOTALL)
-"""Links to pages that only a server has."""
+"""Links to pages that need a server."""
 SCRIPT = '<script type="module" src="static/main.js"></script>'
 LEFT_OVER = re.compile(
     r"^\s*(?:import|export)\b|\bimport\s*\(|\bimport\.meta\b|<!--|</script", re.M
@@ -29,7 +29,7 @@ LEFT_OVER = re.compile(
 
 
 def document(data: dict[str, Any]) -> str:
-    """The page with its data, which it shows in place of a server's answers."""
+    """The page with its data, which replaces the answers of a server."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in files().items()}
     script = joined(texts)
     page = ELSEWHERE.sub("", texts["index.html"])
@@ -37,8 +37,9 @@ def document(data: dict[str, Any]) -> str:
         raise ValueError(f"index.html: expected {SCRIPT} and the end of the body")
     styles = [texts[name] for name in STYLE.findall(page)]
     page = STYLE.sub(lambda found: f"<style>{texts[found[1]]}</style>", page.replace(SCRIPT, ""))
-    told = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    end = f'<script type="application/json" id="saved">{told}</script>\n<script>{script}</script>\n'
+    content = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    end = f'<script type="application/json" id="saved">{content}</script>\n'
+    end += f"<script>{script}</script>\n"
     page = page.replace(
         '<meta charset="utf-8">', f'<meta charset="utf-8">\n{_policy(script, styles)}'
     )
@@ -46,7 +47,7 @@ def document(data: dict[str, Any]) -> str:
 
 
 def framed(page: str, height: int) -> str:
-    """A page inside another, of which it can see and change nothing."""
+    """The page in a sandboxed frame, which cannot access the surrounding page."""
     return (
         f'<iframe sandbox="allow-scripts" title="A recording, step by step" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{escape(page)}"></iframe>'
@@ -54,7 +55,7 @@ def framed(page: str, height: int) -> str:
 
 
 def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
-    """The modules that one imports, and it, as one script."""
+    """A module and all its imports as one script."""
     order: list[str] = []
 
     def visit(name: str, above: tuple[str, ...]) -> None:
@@ -85,7 +86,7 @@ def _taken(found: re.Match[str]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """As JSON has it: numbers that are not finite become null."""
+    """Convert to JSON values: numbers that are not finite become null."""
     if isinstance(value, dict):
         return {name: finite(entry) for name, entry in value.items()}
     if isinstance(value, list):
@@ -99,8 +100,8 @@ def _policy(script: str, styles: list[str]) -> str:
         "style-src": " ".join(map(_hash, styles)), "img-src": "data:", "base-uri": "'none'",
         "form-action": "'none'",
     }  # fmt: skip
-    told = "; ".join(f"{kind} {allowed}" for kind, allowed in kinds.items())
-    return f'<meta http-equiv="Content-Security-Policy" content="{told}">'
+    policy = "; ".join(f"{kind} {allowed}" for kind, allowed in kinds.items())
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
 
 
 def _hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Is it separable? The verdict, and certificates that anyone can check again."""
+"""Whether classes can be separated: the verdict, and certificates that can be verified."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ def separability(
 ) -> Separability:
     """Whether a hyperplane separates the classes, with a proof of the answer.
 
-    Two classes, every row's margin being ``y * (w.x + b)``: ``"separable"`` if some (w, b) has
-    every margin > 0; ``"quasi-separable"`` if not, but some has every margin >= 0 and at least
-    one > 0; else ``"overlapping"``. Exactly in the last case a logistic fit without penalty
-    exists. More classes: the same for the joint problem, one score per class and the row's own
-    to be the highest, and for every two classes.
+    For two classes the margin of a row is ``y * (w.x + b)``. The verdict is ``"separable"`` if some
+    (w, b) has all margins > 0; ``"quasi-separable"`` if not, but some (w, b) has all margins >= 0
+    and at least one > 0; else ``"overlapping"``. A logistic fit without penalty exists exactly
+    in the last case. For more classes the same holds for the joint problem, where each class has a
+    score and the row's own class must have the highest, and for every pair of classes.
 
     Parameters
     ----------
     X : array or sparse matrix (n, d), or a Source
-        The rows. A source brings its labels with it.
+        The rows. A source contains the labels.
     y : labels (n,)
-        Two classes or more; to be omitted with a source.
+        Two or more classes; not with a source.
     exact : bool
-        Settle the verdict in exact arithmetic, and give weights as fractions. Otherwise that is
-        done only where floating point is within its own error of a tie.
+        Decide the verdict in exact arithmetic, and return weights as fractions. Otherwise this is
+        done only if floating point is within its own error of a tie.
     feature_names : list of str, optional
-        Otherwise the columns of a data frame, or x0, x1, ...
+        Names of the features; default: the columns of a data frame, or x0, x1, ...
     fit_intercept : bool
-        False: the same of planes through the origin, b = 0.
+        False: only planes through the origin, b = 0.
 
     See Also
     --------
-    Separability : what it returns.
-    CertificateDisplay : a picture of it.
-    Perceptron : whose ``monitor`` it can be.
+    Separability : the result.
+    CertificateDisplay : plots the certificate.
+    Perceptron : accepts the result as ``monitor``.
 
     Examples
     --------
@@ -74,19 +74,19 @@ def separability(
     scaled, powers = rescaled(rows)
     decision = Search(scaled, exact).decide()
     pairs = _pairs(scaled, decision.verdict)
-    return _told(rows, powers, decision, exact, names, pairs)
+    return _result(rows, powers, decision, exact, names, pairs)
 
 
 def decide(
     source: Source, *, intercept: bool, most_reads: int, feature_names: list[str] | None = None
 ) -> Separability | None:
-    """As :func:`separability`, but None if it is not settled by a number of reads of the source.
+    """As :func:`separability`, but None if it is not decided within a number of source reads.
 
-    Every ``source.total`` counts as one read, even one that picks but a few rows. Programs over
-    rows that were read before cost none; products with them, as with many sparse features, cost
-    their share of a read. Most sets take 4 to 40. The verdict of every two of many classes is not
-    asked for: ``pairs`` is None. What the result computes when first asked for (the margin,
-    infinite coefficients, ``verify``) reads the source without a limit.
+    Every ``source.total`` counts as one read, even one that selects few rows. Programs over rows
+    that were read before cost none; products with them, as with many sparse features, cost their
+    share of a read. Most data sets take 4 to 40. The verdicts of pairs of classes are not computed:
+    ``pairs`` is None. What the result computes on first access (the margin, infinite coefficients,
+    ``verify``) reads the source without a limit.
     """
     budget = ReadBudget(most_reads, source.n_rows)
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
@@ -96,10 +96,10 @@ def decide(
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
-    return _told(SignedRows(source, intercept=intercept), powers, decision, False, names, None)
+    return _result(SignedRows(source, intercept=intercept), powers, decision, False, names, None)
 
 
-def _told(
+def _result(
     rows: SignedRows, powers: Ints, decision: Decision, exact: bool, names: list[str], pairs: Any
 ) -> Separability:
     decision.direction, decision.exact_direction = as_given(
@@ -123,7 +123,7 @@ def _source(X: Any, y: Any) -> Source:
         return dask_source(X, y, None)
     if isinstance(X, Source):
         if y is not None:
-            raise ValueError("a source brings its own labels: pass separability(source) without y.")
+            raise ValueError("a source contains its labels: pass separability(source) without y.")
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
@@ -133,7 +133,7 @@ def _source(X: Any, y: Any) -> Source:
 
 
 def _refuse_rounded(X: Any) -> None:
-    """A verdict on rounded numbers would be one on other rows: 2**53 and 2**53 + 1 are the same."""
+    """Refuse numbers that would be rounded: the verdict would be for other rows."""
     values = X.data if sp.issparse(X) else np.asarray(X)
     as_floats = values.astype(np.float64)
     if values.dtype.kind == "f":
@@ -157,7 +157,7 @@ def _names(given: Any, X: Any, d: int) -> list[str]:
     if len(names) != d:
         raise ValueError(f"feature_names has {len(names)} names for {d} features: give one each.")
     if len(set(names)) != d:
-        raise ValueError("feature_names has a name twice: give every feature a name of its own.")
+        raise ValueError("feature_names has a duplicate: every feature needs a unique name.")
     return names
 
 
@@ -166,7 +166,7 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
         if weights is None:
             return None
         values, fractions = weights.floats, weights.fractions
-        beyond = not np.all((values > 0.0) & (values < np.inf))  # what a float can hold
+        beyond = not np.all((values > 0.0) & (values < np.inf))  # out of the range of a float
         if fractions is not None and (exact or beyond):
             values = fractions.each()
         return named(rows, rows.source.classes, weights.ids, values)
@@ -188,7 +188,7 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
 
 
 def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
-    """Jointly separable implies every two classes separable; otherwise each is asked."""
+    """Verdicts of pairs: all are separable if the classes jointly are; else each is decided."""
     labels = rows.source.classes.tolist()
     if len(labels) == 2:
         return None

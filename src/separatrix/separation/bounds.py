@@ -1,9 +1,9 @@
-"""Bounds on the largest margin that hold whatever is rounded.
+"""Bounds on the largest margin that include all rounding.
 
 A direction w proves the lower bound ``min z.w / |w|``, a convex combination of signed rows the
 upper bound ``|sum lambda z|``. Sums are compensated (Dot2 of Ogita, Rump and Oishi, 2005), so that
-both stay sharp where large terms cancel, as they do far from the origin; what may still be lost is
-subtracted from the lower bound and added to the upper one.
+both stay sharp where large terms cancel, as far from the origin; the remaining error is subtracted
+from the lower bound and added to the upper one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rational import Exact, root_bounds, to_lattice
 from .signed_rows import SUMMABLE_POWER, LowMarginRows, Matrix, SignedRows, dense
 
 FEW_ROUNDINGS = 8 * EPS
-"""More than a handful of rounded operations change a number by, relative to it."""
+"""Relative error that exceeds the effect of several rounded operations."""
 
 
 class Direction(NamedTuple):
@@ -32,7 +32,7 @@ class Direction(NamedTuple):
     weights: Array
     correction: Array
     numbers: Exact | None = None
-    """The same up to its length in whole numbers, where twice the digits may not do."""
+    """The same up to its length in whole numbers, if twice the digits may not suffice."""
 
     def exact_margin(self, Z: Array) -> float:
         """The smallest ``z.w / |w|``, rounded down; 0 if it is not positive."""
@@ -51,8 +51,9 @@ def lower_bound(
 ) -> tuple[float, LowMarginRows]:
     """A number that ``min z.w / |w|`` is not below, and the ``most`` rows of smallest ``z.w``.
 
-    ``|w|`` is about 1. All rows whose ``z.w`` is not above ``at_most``, even where rounding hides
-    it, are among those found. A bound of 0 says nothing unless w is known to separate the rows.
+    ``|w|`` is about 1. All rows whose ``z.w`` is not above ``at_most``, even if rounding hides it,
+    are among the returned rows. A bound of 0 is uninformative unless w is known to separate the
+    rows.
     """
     given, bound_of_rest = w, at_most
     power = int(np.max(np.frexp(w.weights)[1] + np.frexp(rows.largest)[1])) - SUMMABLE_POWER
@@ -85,12 +86,13 @@ def upper_bound(Z: Matrix, share: Array) -> float:
 
 
 def mistake_bound(rows: SignedRows, margin: float) -> float:
-    """The most mistakes of the online perceptron (Novikoff 1962); infinity if it overflows.
+    """Upper bound on the mistakes of the online perceptron (Novikoff 1962); infinity if it
+    overflows.
 
     ``(R / margin)^2``, R the largest |(x, 1)|, from zero weights with a constant step. Twice that
     for more than two classes: an update adds (x, 1) to one weight vector and -(x, 1) to another, so
-    that ``|z|^2 <= 2 R^2`` takes the place of ``R^2`` in the proof. A lower bound on the margin
-    gives an upper bound on the mistakes.
+    that ``|z|^2 <= 2 R^2`` replaces ``R^2`` in the proof. A lower bound on the margin gives an
+    upper bound on the mistakes.
     """
     if margin <= 0.0:  # too small for floating point
         return inf
@@ -101,7 +103,7 @@ def mistake_bound(rows: SignedRows, margin: float) -> float:
 
 
 def _lost(count: int, terms: float) -> float:
-    """What a compensated sum of so many products may lack beyond the rounding of its result."""
+    """Error of a compensated sum of this many products beyond the rounding of its result."""
     return ((count + 8) * EPS) ** 2 * 1.01 * terms + 8 * (count + 1) * SMALLEST_FLOAT
 
 

@@ -1,4 +1,4 @@
-"""Reads of a source, and work on rows that were read: counted, and refused beyond a number."""
+"""Limits on reads of a source, and on work with rows that were read."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from ..data.wrapped import WrappedSource
 
 
 class OutOfReads(Exception):
-    """A question that may read the data no more."""
+    """The limit on reads is reached."""
 
 
 class ReadBudget:
-    """How often a source may still be read."""
+    """The number of times that a source may still be read."""
 
     def __init__(self, most: float, n_rows: int) -> None:
         self.left, self.n_rows = most, n_rows
 
     def read(self) -> None:
-        """All rows, once."""
+        """Count one read of all rows."""
         if self.left < 1:
             raise OutOfReads
         self.left -= 1
 
     def multiply(self, rows: float) -> None:
-        """Products with so many rows that were read before: a share of a read."""
+        """Count products with rows that were read before: a share of a read."""
         self.left -= rows / self.n_rows
         if self.left < 0:
             raise OutOfReads
 
 
 class CountedSource(WrappedSource):
-    """A source that may be read so often: every sum over its blocks, and every pass, is a read."""
+    """A source with a read limit: every sum over its blocks, and every pass, counts as a read."""
 
     def __init__(self, source: Source, budget: ReadBudget) -> None:
         super().__init__(source)
         self.budget = budget
 
     def blocks(self) -> Iterator[Block]:
-        """One read."""
+        """Count one read."""
         self.budget.read()
         return self.source.blocks()
 
     def total(self, sum: Sum[T]) -> T:
-        """One read, even where it picks but a few rows."""
+        """Count one read, even if few rows are selected."""
         self.budget.read()
         return self.source.total(sum)
 
 
 class OutOfWork(Exception):
-    """A question that is not settled by the work that it may take."""
+    """A question was not decided within its limit of work."""
 
 
 @dataclass
@@ -68,10 +68,10 @@ _work: ContextVar[_Work | None] = ContextVar("_work", default=None)
 
 @contextmanager
 def limited_work(units: float) -> Iterator[None]:
-    """Raise :class:`OutOfWork` when the questions asked inside take more than this.
+    """Raise :class:`OutOfWork` when the questions inside take more work than this.
 
-    A unit is about a microsecond, but it is counted and not timed: whether a question is settled
-    does not depend on the machine. Inside another such limit the work counts for both.
+    A unit is about a microsecond, but it is counted and not timed: the result does not depend on
+    the machine. Inside another limit the work counts for both.
     """
     token = _work.set(_Work(units, _work.get()))
     try:
@@ -81,7 +81,7 @@ def limited_work(units: float) -> Iterator[None]:
 
 
 def spend(units: float) -> None:
-    """Count work that is about to be done; a no-op unless work is limited."""
+    """Count work before it is done; without a limit this does nothing."""
     work = _work.get()
     spent = False
     while work is not None:
@@ -93,5 +93,5 @@ def spend(units: float) -> None:
 
 
 def spend_on_integers(count: int, bits: int) -> None:
-    """The same for so many products and quotients of integers of this length."""
+    """Count this many products and quotients of integers of this length."""
     spend(count * (1.0 + (bits / 400.0) ** 2))

@@ -1,10 +1,10 @@
 """Which coefficients of a logistic fit without penalty are infinite.
 
-Problem: over the weak separators, {w : z.w >= 0 for all rows, not all 0}, along which the mean
-logistic loss only falls (Albert and Anderson 1984), which signs each w_j takes.
-Algorithm: w_j is identified if e_j lies in the span of all rows, and finite if it lies in that of
-the boundary's, both by elimination modulo a prime; else two linear programs, ``max +-w_j``, say
-which signs are reached.
+Problem: the signs of each w_j over the weak separators, {w : z.w >= 0 for all rows, not all 0},
+along which the mean logistic loss only decreases (Albert and Anderson 1984).
+Algorithm: w_j is identified if e_j lies in the span of all rows, and finite if it lies in the span
+of the boundary rows, both by elimination modulo a prime; else two linear programs, ``max +-w_j``,
+decide which signs are reached.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def infinite_coefficients(
 ) -> list[str]:
     """One word per feature, and the last for the intercept if there is one.
 
-    The fit runs away along the weak separators. A row strictly inside the right side pulls no
-    more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
-    that these rows span. Of the others the sign is asked of a linear program.
+    The fit diverges along the weak separators. A row strictly inside the correct side has no
+    influence in the limit, so the rows on the boundary keep coefficients finite: exactly the
+    weights that these rows span. For the others a linear program decides the sign.
     """
     rows, powers = rescaled(rows)
     identified = rational.axes_spanned(spanning(rows, rows.all()))
@@ -41,7 +41,7 @@ def infinite_coefficients(
     pinned = rational.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
     powers = np.append(powers, 0)[: rows.width]
-    with np.errstate(over="ignore", under="ignore"):  # whatever is lost is asked for again
+    with np.errstate(over="ignore", under="ignore"):  # lost values are computed again
         direction = np.ldexp(rows.own(direction), powers)
     search = Search(rows)
     words = []
@@ -58,9 +58,9 @@ def infinite_coefficients(
 def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     """Signs (k, width) of weights with the margins of a direction that need few features.
 
-    Weights of features that repeat each other can be shifted between them at no cost. A program
-    looks for those of the smallest sizes in all, the intercept being as dear as all features
-    together, and those that it takes are solved for in whole numbers.
+    Weights of features that repeat each other can be shifted between them without effect. A program
+    minimises the sum of their sizes, where the intercept costs as much as all features together,
+    and the selected ones are solved for in whole numbers.
     """
     k, d = rows.shape[0], rows.source.n_features
     rows, powers = rescaled(rows)
@@ -85,7 +85,7 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
 
 
 def _few(columns: Array, terms: Array, prices: Array) -> Ints:
-    """Columns that few, or cheap, terms with the same combination need."""
+    """Columns of which few, or cheap, terms have the same combination."""
     terms = terms / np.abs(terms).max()
     both = np.hstack([columns, -columns])
     found = linprog(np.tile(prices, 2), A_eq=both, b_eq=columns @ terms)
@@ -103,7 +103,7 @@ def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
 
 
 def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: float) -> bool:
-    """Whether the weight has this sign in some weak separator."""
+    """Whether some weak separator has a weight of this sign."""
     terms = direction[0] * rows.largest
     size = float(np.abs(terms).max())
     if size < np.inf and sign * terms[j] > NEGLIGIBLE_TERM * size:
@@ -117,6 +117,6 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
         return search.solved(weights, right)
 
     found = search.improve(objective, prove)
-    if found is None:  # floating point cannot tell
+    if found is None:  # not decided by floating point
         return not isinstance(search.exactly_improved(right), Weights)
     return isinstance(found, WeakSeparator)

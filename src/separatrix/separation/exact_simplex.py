@@ -1,4 +1,4 @@
-"""The simplex method in whole numbers, for the few rows on which floating point cannot decide.
+"""The simplex method in whole numbers, for the few rows that floating point cannot decide.
 
 Problem: x >= 0 with ``A x = b``, or else u with ``u.A <= 0`` and ``u.b > 0``; by the lemma of
 Farkas (1902) exactly one of them exists.

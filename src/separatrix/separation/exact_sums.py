@@ -21,14 +21,14 @@ def exact_sum(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
 
 @dataclass(frozen=True)
 class ExactSum(Sum[tuple[AnyArray]]):
-    """The sum of all signed rows, or of those chosen, in Python's integers."""
+    """The sum of all signed rows, or of selected ones, in Python's integers."""
 
     encoding: SignedRowEncoding
     chosen: Ints | None
     """Numbers of signed rows, in ascending order."""
 
     def of(self, block: Block) -> tuple[AnyArray]:
-        """In whole numbers of ``2**-1074``."""
+        """The sum over one block, in whole numbers of ``2**-1074``."""
         encoding = self.encoding
         k, (n, d) = encoding.stacked, shape_of(block.X)
         coefficients = encoding.coefficients(block, self._taken(block, n, d, k))
@@ -56,7 +56,7 @@ class ExactSum(Sum[tuple[AnyArray]]):
 
 
 def _add_exactly(total: AnyArray, column: AnyArray, values: Array, factor: Array) -> None:
-    """Add factor * value at the columns; exact, as few small whole numbers are summed at a time."""
+    """Add factor * value to the columns; exact, as few small whole numbers are summed at once."""
     fraction, power = np.frexp(values)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     some = (mantissa != 0) & (factor != 0.0)

@@ -2,7 +2,7 @@
 
 Problem: ``min |s + sum_i x_i z_i|_1`` over x >= 0, of sum 1 if s = 0; its dual is ``max s.w``
 (or ``max min_i z_i.w``) over ``|w_j| <= 1`` with every ``z_i.w >= 0``.
-Output: x, of which no more than D + 1 are not 0, the w that proves it smallest, and the value.
+Output: x with at most D + 1 non-zero entries, the w that proves it smallest, and the value.
 Algorithm: the dual simplex method of HiGHS (Huangfu and Hall 2018), else its interior point.
 """
 
@@ -21,24 +21,24 @@ from . import thresholds
 from .budget import spend
 from .signed_rows import Matrix, dense
 
-TURNS = 3  # large rows hide small ones until both have length 1, and then again
-RANK_TOLERANCE = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
-WAYS = (("highs-ds", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-8))  # 1e-10: the least it accepts
-FAR_RANGES = 1 << 10  # times its own range away from 0, a feature is centred
+TURNS = 3  # large rows dominate small ones until both have length 1; repeated
+RANK_TOLERANCE = 1e-11  # of the largest deviation: below is rounding, not to be scaled up
+WAYS = (("highs-ds", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-8))  # 1e-10: HiGHS's least
+FAR_RANGES = 1 << 10  # distance from 0, relative to its range, from which a feature is centred
 
 
 class Unsolved(RuntimeError):
-    """A program of which the solver could make nothing."""
+    """A program that the solver could not solve."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """(x, 1) as ``T (x - c, 1)``: in them rows of a sample, each of length 1, are decorrelated.
+    """(x, 1) as ``T (x - c, 1)``, in which sampled rows, each of length 1, are decorrelated.
 
     A separator of features that nearly repeat each other has huge weights, and margins that a
-    linear program takes for zero. The same separator in these coordinates has neither. Features
-    far from 0 nearly repeat the 1: of these c is the middle. It is subtracted before anything
-    else, which loses next to nothing.
+    linear program rounds to zero. The same separator in these coordinates has neither. Features far
+    from 0 nearly repeat the 1: c is their middle. It is subtracted first, which loses almost no
+    precision.
     """
 
     T: Array  # (width, width), or (width,) for a diagonal
@@ -46,7 +46,7 @@ class Coordinates:
 
     @classmethod
     def of(cls, Z: Matrix, width: int, intercept: bool) -> Coordinates:
-        """Fitted to the (x, 1) of some signed rows."""
+        """Fit to the (x, 1) of some signed rows."""
         if sp.issparse(Z):
             squares = np.asarray(Z.multiply(Z).mean(axis=0)).reshape(-1, width).mean(axis=0)
             return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
@@ -83,14 +83,14 @@ class Coordinates:
         return Z.multiply(scale).tocsr() if sp.issparse(Z) else Z * scale
 
     def rounding(self, Z: Array) -> Array:
-        """What rounding can have done to signed rows in these coordinates."""
+        """Upper bound on the rounding of signed rows in these coordinates."""
         if self.centre is not None:
             Z = _moved(Z, self.centre)
         units = (len(self.T) + 4) * EPS
         return units * dense(Coordinates(np.abs(self.T)).of_rows(np.abs(Z)))
 
     def weights(self, w: Array) -> Array:
-        """A direction of these coordinates as weights (k, d + 1) of the features."""
+        """Convert a direction of these coordinates to weights (k, d + 1) of the features."""
         u = w.reshape(-1, len(self.T))
         result: Array = u @ self.T if self.T.ndim == 2 else u * self.T
         if self.centre is not None:
@@ -98,7 +98,7 @@ class Coordinates:
         return result
 
     def sizes(self, w: Array) -> Array:
-        """The sizes of the terms of which these weights are sums.
+        """The sizes of the terms whose sums are these weights.
 
         A program's errors are relative to the largest entry of w.
         """
@@ -106,12 +106,12 @@ class Coordinates:
 
     @property
     def of_sizes(self) -> Coordinates:
-        """The same of bounds on sizes: nothing cancels."""
+        """The same for bounds on sizes, where nothing cancels."""
         return Coordinates(np.abs(self.T), None if self.centre is None else -np.abs(self.centre))
 
 
 def _centre(x: Array) -> Array | None:
-    """The middle of features that are far from 0 for their range, and 0 of the others."""
+    """The middle of features that are far from 0 relative to their range, and 0 for the others."""
     x = x * x[:, -1:]  # without their signs
     low, high = x.min(axis=0), x.max(axis=0)
     with np.errstate(over="ignore"):
@@ -135,7 +135,7 @@ def _own(Z: Array, width: int) -> Array:
 
 
 def unit(Z: Matrix) -> tuple[Matrix, Array]:
-    """Rows of length 1, and the lengths they had; a row of zeros stays as it is."""
+    """Scale rows to length 1; also return their lengths. A zero row stays unchanged."""
     if sp.issparse(Z):
         norms = np.sqrt(np.asarray(Z.multiply(Z).sum(axis=1)).ravel())
         norms = np.where(norms > 0.0, norms, 1.0)
@@ -177,7 +177,7 @@ def min_norm_combination(Z: Matrix, start: Array | None = None) -> Combination:
 
 def _solved(costs: Array, columns: Any, right: Array) -> Any:
     if not (np.all(np.isfinite(columns.data)) and np.all(np.isfinite(right))):
-        raise Unsolved("a linear program whose numbers overflow")
+        raise Unsolved("the numbers of a linear program overflow")
     for method, tolerance in WAYS:
         spend(columns.nnz)
         result = linprog(

@@ -5,11 +5,11 @@ Problem: ``max min_i z_i.w`` over ``|w| = 1``; the same direction solves ``min |
 Input: signed rows and any direction with every margin > 0. Output: w, two bounds on the margin,
 and the rows that pin it with their shares lambda.
 Algorithm: the dual method of Goldfarb and Idnani (1983) on a working set. From w = 0 it adds the
-row most in the way and drops rows whose multiplier would turn negative, one at a time. It never
+most violated row and drops rows whose multiplier would become negative, one at a time. It never
 forms products of rows with rows, so it stays accurate where the hull nearly touches 0. A pass over
-all rows gives the lower bound ``min z.w / |w|`` and the rows that are missing; the multipliers
-give the upper bound ``|sum lambda z|``. Where floating point leaves them apart, Wolfe's method
-goes on in whole numbers, as long as that is affordable. Both bounds hold whatever is rounded.
+all rows gives the lower bound ``min z.w / |w|`` and the missing rows; the multipliers give the
+upper bound ``|sum lambda z|``. If floating point leaves a gap, Wolfe's method continues in whole
+numbers, as long as that is affordable. Both bounds include all rounding.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .nearest_point import Corral, minimised, started
 from .rational import to_lattice
 from .signed_rows import Matrix, SignedRows, dense, stacked
 
-RELATIVE = 5e-7  # the bounds meet to twice this share of the margin, if they meet
-MAX_ROUNDS = 200  # of rows that are missing and are added
+RELATIVE = 5e-7  # bounds that differ by at most twice this share of the margin agree
+MAX_ROUNDS = 200  # of adding missing rows
 
 
 class Margin(NamedTuple):
-    """A direction of norm 1, bounds on the largest margin, and the rows that pin it."""
+    """A direction of norm 1, bounds on the largest margin, and the rows that determine it."""
 
     direction: Direction
     lower: float
@@ -42,17 +42,17 @@ class Margin(NamedTuple):
     share: Array  # of each of these rows in the nearest point
 
     def on(self, rows: SignedRows) -> float:
-        """A lower bound on the margin of other rows by the same direction; 0 if there is none."""
+        """Lower bound on the margin of other rows by the same direction; 0 if there is none."""
         return lower_bound(rows, self.direction, self.upper, _step(rows))[0]
 
     @property
     def known(self) -> bool:
-        """Whether the bounds meet."""
+        """Whether the bounds agree."""
         return self.upper - self.lower <= 2 * RELATIVE * self.upper
 
 
 class Working(NamedTuple):
-    """Signed rows that may pin the margin."""
+    """Signed rows that may determine the margin."""
 
     ids: Ints
     Z: Matrix
@@ -61,9 +61,9 @@ class Working(NamedTuple):
 
 
 def largest_margin(rows: SignedRows, direction: Array) -> Margin:
-    """From any separating direction (k, d + 1).
+    """Compute from any separating direction (k, d + 1).
 
-    What overflows on the way is not believed.
+    Results that overflow are discarded.
     """
     with np.errstate(all="ignore"):
         best, working = _in_floats(rows, direction)
@@ -74,7 +74,7 @@ def largest_margin(rows: SignedRows, direction: Array) -> Margin:
 
 def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
     step = _step(rows)
-    best, ids = _of_direction(rows, direction, step)  # however hard the rest is
+    best, ids = _of_direction(rows, direction, step)  # available even if the rest fails
     working = _gathered(rows, ids)
     active: list[int] = []
     for _ in range(MAX_ROUNDS):
@@ -84,7 +84,7 @@ def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
             break
         found, low = _bounded(rows, working, active, w, share)
         best = _better(best, found)
-        # A row of the working set that is still the lowest: floats cannot do what was asked.
+        # A row of the working set is still the lowest: floating point cannot improve the result.
         if best.known or len(low) == 0 or low[0] in working.ids:
             break
         working = _extended(rows, working, low)
@@ -92,7 +92,7 @@ def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
 
 
 def _step(rows: SignedRows) -> int:
-    """How many rows are added to the working set at a time."""
+    """Number of rows that are added to the working set at a time."""
     return max(100, 3 * min(rows.dimension, 500))
 
 
@@ -146,7 +146,7 @@ def _better(best: Margin, found: Margin) -> Margin:
 
 
 def _in_whole_numbers(rows: SignedRows, best: Margin, working: Working) -> Margin:
-    """Wolfe's method from the combination that floating point found, as far as work allows."""
+    """Wolfe's method from the combination that floating point found, within the limit of work."""
     corral = None
     share = np.zeros(len(working.ids))
     share[[int(np.flatnonzero(working.ids == number)[0]) for number in best.ids]] = best.share
@@ -191,7 +191,6 @@ class ActiveSet:
         self.Q, self.R = qr(self.Z[self.active].T) if self.active else (None, None)
 
     def add(self, row: int) -> None:
-        """One more row."""
         if self.active:
             at = len(self.active)
             self.Q, self.R = qr_insert(self.Q, self.R, self.Z[row], at, which="col")
@@ -200,7 +199,7 @@ class ActiveSet:
             self._factors()
 
     def drop(self, place: int) -> None:
-        """The row at a place no longer."""
+        """Remove the row at a position."""
         self.active.pop(place)
         if self.active:
             self.Q, self.R = qr_delete(self.Q, self.R, place, which="col")
@@ -214,7 +213,7 @@ class ActiveSet:
         return self.Q[:, :s] @ along, solve_triangular(self.R[:s], along)
 
     def split(self, z: Array) -> tuple[Array, Array]:
-        """A row as a combination of these, and what is left of it."""
+        """A row as a combination of these, and the remainder."""
         s = len(self.active)
         if s == 0:
             return np.zeros(0), z
@@ -223,7 +222,7 @@ class ActiveSet:
 
 
 def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
-    """Rows that pin the shortest w with ``Z w >= 1``, from rows that pin it for some of them."""
+    """Rows that determine the shortest w with ``Z w >= 1``, from those for a subset."""
     pinned = ActiveSet(Z, active)
     w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
@@ -233,7 +232,7 @@ def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
         if margins[added] >= 1.0 - RELATIVE / 4 or added in pinned.active:
             break
         if not _admit(pinned, added, w, multipliers):
-            break  # no w has these margins: left to the caller's bounds
+            break  # no w has these margins: the caller's bounds decide
         w, multipliers = pinned.solution()
         while multipliers.min(initial=1.0) <= 0.0:  # rounding
             pinned.drop(int(np.argmin(multipliers)))
@@ -266,7 +265,7 @@ def _admit(pinned: ActiveSet, added: int, w: Array, multipliers: Array) -> bool:
 def _accurate(Z: Matrix) -> tuple[Array, Array]:
     """The shortest w with ``Z w = 1``, and shares whose combination is ``w / |w|^2``."""
     ones = np.ones(Z.shape[0])
-    if sp.issparse(Z):  # wide: the products of rows are all that fits
+    if sp.issparse(Z):  # wide: only the products of rows fit in memory
         multipliers = np.linalg.lstsq((Z @ Z.T).toarray(), ones, rcond=None)[0]
         w = Z.T @ multipliers
     else:
@@ -278,7 +277,7 @@ def _accurate(Z: Matrix) -> tuple[Array, Array]:
 
 
 def _short(Z: Matrix) -> Array:
-    """Rows with the same products in no more coordinates than there are rows."""
+    """Rows with the same products in at most as many coordinates as there are rows."""
     m, D = Z.shape
     if m >= D and not sp.issparse(Z):
         return np.asarray(Z)

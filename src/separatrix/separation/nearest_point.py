@@ -1,11 +1,11 @@
 """The point of the convex hull of signed rows that is nearest to 0, in whole numbers.
 
-Problem: ``min |sum lambda z|`` over weights lambda >= 0 of sum 1, where floating point cannot tell
-the rows' combinations from 0: far from the origin.
-Algorithm: Wolfe (1976). A corral is a set of affinely independent rows whose affine hull is
-nearest to 0 inside their convex hull. The row with the smallest ``z.p``, p the nearest point, is
-added; as long as the nearest point of the new affine hull has a negative weight, the way to it is
-cut short where a weight becomes 0, and that row is dropped. Every step is exact, so ``|p|`` falls
+Problem: ``min |sum lambda z|`` over weights lambda >= 0 of sum 1, where floating point cannot
+distinguish the rows' combinations from 0: far from the origin.
+Algorithm: Wolfe (1976). A corral is a set of affinely independent rows whose affine hull is nearest
+to 0 inside their convex hull. The row with the smallest ``z.p``, p the nearest point, is added; as
+long as the nearest point of the new affine hull has a negative weight, the step towards it is cut
+off where a weight becomes 0, and that row is dropped. Every step is exact, so ``|p|`` decreases
 each time and no corral occurs twice. Each gives bounds: p is a direction and a combination.
 """
 
@@ -29,7 +29,7 @@ ENOUGH = 23  # binary digits of the margin: rows that would change fewer are not
 
 @dataclass(frozen=True)
 class Combination:
-    """Rows of a matrix, by their places, with shares >= 0 of sum 1."""
+    """Rows of a matrix, by their positions, with shares >= 0 of sum 1."""
 
     places: list[int]
     share: list[Fraction]
@@ -58,12 +58,12 @@ class Corral(Combination):
         return Direction(np.array(weights), np.array(rest), self.numbers)
 
     def distance(self) -> float:
-        """A float that the distance of the nearest point from 0 is not above."""
+        """An upper bound, as a float, on the distance of the nearest point from 0."""
         square = Fraction(int(self.numbers.dot(self.numbers)), self.denominator**2)
         return rational.root_bounds(square * Fraction(4) ** self.exponent)[1]
 
     def extended(self, rows: Exact) -> Combination | None:
-        """With the row most in the way, of share 0; None if that brings the point no nearer."""
+        """With the most violated row at share 0; None if that brings the point no closer."""
         bits = max(int(abs(v)).bit_length() for v in self.numbers)
         spend(rows.size * (0.3 + bits / 5000.0))  # numbers of the rows are short
         products, square = rows.dot(self.numbers), int(self.numbers.dot(self.numbers))
@@ -74,7 +74,7 @@ class Corral(Combination):
 
 
 def started(Z: Array, share: Array) -> Combination:
-    """Shares that floating point found, of rows that are affinely independent."""
+    """The shares that floating point found, of rows that are affinely independent."""
     at = np.flatnonzero(share)
     kept = at[rational.independent(np.column_stack([Z[at], np.ones(len(at))]))]
     each = [Fraction(float(v)) for v in share[kept]]
@@ -82,7 +82,7 @@ def started(Z: Array, share: Array) -> Combination:
 
 
 def minimised(rows: Exact, exponent: int, start: Combination) -> Corral:
-    """The point nearest to 0 in the hull of a combination's rows, reached from the combination.
+    """The point closest to 0 in the hull of a combination's rows, starting from the combination.
 
     The rows are ``rows * 2**exponent``.
     """
@@ -101,7 +101,7 @@ def minimised(rows: Exact, exponent: int, start: Combination) -> Corral:
 
 
 def _affine_minimum(numbers: Exact) -> Fractions:
-    """Weights of sum 1, of any sign, with which the rows sum to the shortest vector.
+    """Weights of sum 1, of any sign, for which the sum of the rows is the shortest vector.
 
     It is orthogonal to the differences of the rows, which are independent.
     """

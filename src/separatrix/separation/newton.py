@@ -1,12 +1,12 @@
-"""Rows of many features, for which a linear program over a working set is itself too slow.
+"""Rows with many features, for which linear programs over a working set are too slow.
 
 Problem: w with ``z.w > 0`` for the rows of a working set, or weights > 0 with which few of them
 cancel.
 Algorithm: Newton's method for the squared hinge loss, ``min sum max(0, 1 - z.w)^2``, which is
-piecewise quadratic, so that it ends after finitely many steps with an exact line search
-(Mangasarian 2002). The minimum is 0 where w separates; elsewhere ``max(0, 1 - z.w)``, its slopes,
-are weights with which the rows cancel, and by the theorem of Caratheodory (1911) no more than
-D + 1 of the rows are needed.
+piecewise quadratic, so the method ends after finitely many steps with an exact line search
+(Mangasarian 2002). The minimum is 0 where w separates; otherwise its slopes ``max(0, 1 - z.w)`` are
+weights with which the rows cancel, and by the theorem of Caratheodory (1911) at most D + 1 of the
+rows are needed.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .working_set import MAX_ROUNDS, TIE, WorkingSet
 
 NEWTON_MAX_ITER = 60
 PUSHES = 64  # rows taken out between two updates of the table of the others
-PIVOT_TOLERANCE = 1e-11  # of the largest pivot: what is less says nothing new
+PIVOT_TOLERANCE = 1e-11  # of the largest pivot: smaller ones are dependent
 
 
 class SquaredHingeNewton:
-    """The questions of a search that are put to a working set of wide rows."""
+    """Answers the questions of a search on a working set of wide rows."""
 
     def __init__(self, working: WorkingSet) -> None:
         self.working = working
         self.slopes: Array | None = None
-        """With which the rows of the working set cancel, once that is known."""
+        """Weights with which the rows of the working set cancel, once known."""
 
     def separator(self) -> tuple[Array | None, Array | None]:
         """Weights of the features that separate all rows, or of few rows that cancel.
 
-        Neither where the question is not settled.
+        Neither if the question is not decided.
         """
         working = self.working
         w = np.zeros(working.rows.dimension)
@@ -65,13 +65,13 @@ class SquaredHingeNewton:
         return None, weights
 
     def _cancel(self, slopes: Array) -> bool:
-        """Whether these weights take the rows of the working set to 0, not all of them 0."""
+        """Whether the rows of the working set, with these weights, not all 0, sum to 0."""
         scaled = self.working.scaled
         size = slopes @ abs(scaled)
         return bool(slopes.any() and np.all(np.abs(slopes @ scaled) <= TIE * size))
 
     def _from_fewer(self, w: Array, slopes: Array) -> Array:
-        """Weights with which fewer rows cancel, where a part of the working set is enough."""
+        """Weights with which fewer rows cancel, if a part of the working set is enough."""
         order = np.random.default_rng(0).permutation(len(slopes))
         for share in (4, 7):
             some = np.sort(order[: share * self.working.rows.dimension])
@@ -105,7 +105,7 @@ def least_squared_hinge(
 ) -> tuple[Array, Array]:
     """A minimiser of the squared hinge loss from w, and the slopes there.
 
-    ``products`` is told of products with all rows, step by step, and may end it all.
+    ``products`` is called with the number of products with all rows, and may end the search.
     """
     margins = Z @ w
     for _ in range(NEWTON_MAX_ITER):
@@ -131,7 +131,7 @@ def least_squared_hinge(
 
 
 def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
-    """x, the shortest if there are many, for which |A x - b| is smallest; products with A."""
+    """The shortest x that minimises |A x - b|, and the number of products with A."""
     m, n = A.shape
     if issparse(A):
         most = 4 * min(m, n) + 200
@@ -148,7 +148,7 @@ def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
 
 
 def _line(margins: Array, along: Array) -> float:
-    """How far along to go: where the derivative, which only grows, is 0."""
+    """Step length at which the derivative, which is increasing, is 0."""
     low, high = 0.0, 1.0
     while high < 1e6 and np.maximum(0.0, 1.0 - margins - high * along) @ along > 0.0:
         low, high = high, 2.0 * high
@@ -165,11 +165,11 @@ def _line(margins: Array, along: Array) -> float:
 
 
 def caratheodory(A: Any, weights: Array) -> tuple[Ints, Array]:
-    """Few columns of A, independent, with weights >= 0 of the same combination.
+    """Few independent columns of A, with weights >= 0 of the same combination.
 
-    Columns are pushed out of a set of independent ones and the others, a chunk at a time: the
-    weight of a column outside goes to those inside until it is 0, or until one of theirs is,
-    and these two change places.
+    Columns are removed from a set of independent ones and the others, a chunk at a time: the weight
+    of a column outside goes to those inside until it is 0, or until one of theirs is 0, and these
+    two are exchanged.
     """
     rank = A.shape[0]
     kept = np.flatnonzero(weights > 0.0)
@@ -194,7 +194,7 @@ def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
         known = pivots > PIVOT_TOLERANCE * pivots.max(initial=0.0)
         if known.all():
             break
-        A = A[: len(pivots)][known]  # the others say nothing that these do not
+        A = A[: len(pivots)][known]  # the others depend on these
     rank = len(pivots)
     order = np.argsort(order)
     names, weights = names[order], weights[order]

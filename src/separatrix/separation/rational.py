@@ -1,8 +1,8 @@
-"""Linear systems solved in whole numbers: every float is a whole number times a power of two.
+"""Linear systems in whole numbers: every float is a whole number times a power of two.
 
-A square system is solved modulo a prime and lifted to ever higher powers of it (Dixon 1982),
-until the fractions found satisfy the system exactly. What is returned was checked by exact
-substitution, so the primes decide only how fast an answer is found, never what it is.
+A square system is solved modulo a prime and lifted to increasing powers of it (Dixon 1982), until
+the fractions satisfy the system exactly. Every result is checked by exact substitution, so the
+primes affect only the time, never the result.
 """
 
 from __future__ import annotations
@@ -69,11 +69,9 @@ class Fractions(NamedTuple):
     denominator: int
 
     def each(self) -> tuple[Fraction, ...]:
-        """The fractions, one by one."""
         return tuple(Fraction(int(n), self.denominator) for n in self.numerators)
 
     def floats(self) -> Array:
-        """The nearest floats."""
         return np.array([nearest(f) for f in self.each()])
 
 
@@ -106,7 +104,7 @@ def common_denominator(fractions: Any) -> Fractions:
 def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
     """x with ``A x = b`` exactly, or None where none was found.
 
-    Unknowns that the equations leave free take the values of the hint, or 0.
+    Free unknowns take the values of the hint, or 0.
     """
     for prime in PRIMES:
         residues = (A % prime).astype(np.int64)
@@ -120,7 +118,7 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
 def eliminated(A: Exact, b: Exact) -> Fractions:
     """x with ``A x = b`` for a positive definite A, by Bareiss's elimination without fractions.
 
-    Every entry on the way is a minor of A and b, so each division leaves no remainder.
+    Every intermediate entry is a minor of A and b, so each division has no remainder.
     """
     M = np.column_stack([A, b])
     last = 1
@@ -133,7 +131,7 @@ def eliminated(A: Exact, b: Exact) -> Fractions:
 
 
 def dependent(A: Exact) -> bool:
-    """Whether the columns are dependent, as far as one prime can tell."""
+    """Whether the columns are dependent modulo a prime."""
     residues = (A % PRIMES[0]).astype(np.int64)
     return len(pivots(residues, PRIMES[0])[1]) < len(residues.T)
 
@@ -188,9 +186,9 @@ def _inverse(residues: Ints, prime: int) -> Ints:
 
 
 def _eliminated(M: Ints, rank: int, j: int, prime: int) -> bool:
-    """Whether a row from ``rank`` on has an entry in column j; it is left the only one there.
+    """Whether a row from ``rank`` on has an entry in column j; it becomes the only one there.
 
-    That row changes places with row ``rank``, and its entry becomes 1.
+    That row is exchanged with row ``rank``, and its entry becomes 1.
     """
     nonzero = np.flatnonzero(M[rank:, j])
     if len(nonzero) == 0:
@@ -278,13 +276,13 @@ def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
 
 
 def independent(Z: Array) -> list[int]:
-    """Rows of a matrix that span all of its rows, as far as one prime can tell."""
+    """Rows of a matrix that span all of its rows, modulo a prime."""
     residues = (to_integers(Z).numbers.T % PRIMES[0]).astype(np.int64)
     return pivots(residues, PRIMES[0])[1]
 
 
 def axes_spanned(Z: Array) -> AnyArray:
-    """Which coordinate vectors are combinations of the rows, as far as one prime can tell."""
+    """Which coordinate vectors are combinations of the rows, modulo a prime."""
     prime = PRIMES[0]
     M = (to_integers(Z).numbers % prime).astype(np.int64)
     spanned = np.zeros(M.shape[1], bool)

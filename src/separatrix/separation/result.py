@@ -21,16 +21,16 @@ from .witness import PairWitness, Proof, Witness, named
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separability(Proof):
-    """What :func:`separability` returns: the verdict, and the certificate that proves it.
+    """The result of :func:`separability`: the verdict, and the certificate that proves it.
 
-    z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
-    row and a rival class. Without an intercept it is that of x, and every bias b is 0. What
-    belongs to another verdict is None.
+    z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a row
+    and a rival class. Without an intercept it is the signed x, and every bias b is 0. Attributes
+    that belong to another verdict are None.
 
     See Also
     --------
-    separability : returns it.
-    CertificateDisplay : draws it.
+    separability : computes it.
+    CertificateDisplay : plots it.
 
     Examples
     --------
@@ -50,16 +50,16 @@ class Separability(Proof):
     def coef(self) -> Array | None:
         """Weights (k, d) of norm 1 with their intercept: of the largest margin if separable.
 
-        Computed when first asked for. They are rounded to floats: far from the origin the margin
-        of the rounded weights can be smaller than ``margin``. Quasi-separable: those that get as
-        many rows as possible strictly right and none wrong.
+        Computed on first access. They are rounded to floats: far from the origin the margin of the
+        rounded weights can be smaller than ``margin``. Quasi-separable: the weights with as many
+        rows as possible strictly correct and none wrong.
         """
         W = self._unit
         return None if W is None else W[:, :-1]
 
     @property
     def intercept(self) -> Array | None:
-        """Biases (k,) that belong to ``coef``."""
+        """Biases (k,) of ``coef``."""
         W = self._unit
         return None if W is None else W[:, -1]
 
@@ -76,11 +76,11 @@ class Separability(Proof):
 
     @property
     def margin_bounds(self) -> tuple[float, float] | None:
-        """Separable: two numbers between which the largest margin of any (w, b) of norm 1 lies.
+        """Separable: lower and upper bound on the largest margin of any (w, b) of norm 1.
 
         ``min z.w / |w|`` for a direction w and ``|sum lambda z|`` for the shares lambda of
-        ``support``. Rounding is included. They usually agree to 6 digits or more. Far from the
-        origin, with more than some 20 features, they can be further apart.
+        ``support``, including rounding. They usually agree to 6 digits or more. Far from the
+        origin, with more than about 20 features, they can be further apart.
         """
         return None if self._margin is None else (self._margin.lower, self._margin.upper)
 
@@ -88,7 +88,7 @@ class Separability(Proof):
     def support(self) -> Witness | PairWitness | None:
         """Separable: rows and their shares lambda, which prove the upper bound on the margin.
 
-        If the bounds meet, these rows pin the margin.
+        If the bounds agree, these rows determine the margin.
         """
         if self._margin is None:
             return None
@@ -101,7 +101,7 @@ class Separability(Proof):
 
     @property
     def mistake_bound(self) -> float | None:
-        """Separable: the most mistakes of the online perceptron, rounded up.
+        """Separable: upper bound on the mistakes of the online perceptron, rounded up.
 
         ``(radius / margin)^2``; twice that for more than two classes. Infinity if it overflows. It
         holds from zero weights, with a constant step, without a penalty and on rows of weight 1. A
@@ -112,17 +112,16 @@ class Separability(Proof):
         return mistake_bound(self.signed, self.margin)
 
     def margin_on(self, rows: SignedRows) -> float:
-        """A lower bound on the margin of other rows, by the direction of ``margin``; or 0."""
+        """Lower bound on the margin of other rows, by the direction of ``margin``; or 0."""
         return 0.0 if self._margin is None else self._margin.on(rows)
 
     @property
     def infinite_coefficients(self) -> dict[str, str] | None:
-        """What a logistic fit without penalty does to each feature's coefficient; two classes.
+        """The limit of each feature's coefficient in a logistic fit without penalty; two classes.
 
-        ``"finite"``, ``"+inf"``, ``"-inf"``, ``"infinite, sign not determined"`` where weak
-        separators of either sign exist, or ``"not identified"`` where features repeat each other,
-        so that weights can be shifted between them at no cost. Of the intercept
-        ``infinite_intercept`` tells.
+        ``"finite"``, ``"+inf"``, ``"-inf"``, ``"infinite, sign not determined"`` if weak separators
+        of either sign exist, or ``"not identified"`` if features repeat each other, so that weights
+        can be shifted between them without effect. For the intercept see ``infinite_intercept``.
         """
         words = self._infinite
         d = len(self.feature_names)
@@ -130,18 +129,18 @@ class Separability(Proof):
 
     @property
     def infinite_intercept(self) -> str | None:
-        """The same word for the intercept; None if there is none, or for more than two classes."""
+        """The same for the intercept; None if there is none, or for more than two classes."""
         words = self._infinite
         return None if words is None or not self.signed.intercept else words[-1]
 
     @cached_property
     def runaway(self) -> dict[str, str]:
-        """The coefficients that a logistic fit without penalty lets run away, and where to.
+        """The coefficients that diverge in a logistic fit without penalty, and their limits.
 
-        Features that repeat each other (one column for every level of a category, and the
-        intercept) can share what runs away in many ways: of these, one of few features is told. The
-        intercept is ``"(intercept)"``. Of more than two classes a feature is named, as
-        ``"infinite"``, if its weights run away from each other. Empty if the classes overlap.
+        If features repeat each other (one column for every level of a category, and the intercept),
+        several sets of coefficients may diverge: one with few features is returned. The intercept
+        is ``"(intercept)"``. For more than two classes a feature is listed as ``"infinite"`` if the
+        differences of its weights diverge. Empty if the classes overlap.
         """
         if self.direction is None:
             return {}
@@ -165,7 +164,7 @@ class Separability(Proof):
         return infinite_coefficients(self.signed, self.direction, self.boundary)
 
     def verify(self, X: Any = None, y: Any = None, *, exact: bool = False) -> bool:
-        """Whether the certificate holds, from the data alone: those it is about, or those given.
+        """Whether the certificate holds, checked on the data alone: the original or the given data.
 
         In floating point a witness proves that no unit (w, b) has a margin above ``residual``.
         ``exact=True`` proves the verdict: weights are solved again as fractions on their rows.

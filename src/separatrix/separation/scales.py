@@ -1,7 +1,7 @@
-"""Features of extreme scales, brought near 1 by powers of two: nothing is rounded.
+"""Scaling of extreme features by powers of two, without rounding.
 
-Combinations of rows that cancel, verdicts and boundaries are the same for the features as given;
-a separator's weights are those of the scaled features times the same powers.
+Combinations of rows that cancel, verdicts and boundaries are the same for the given features; the
+weights of a separator are those of the scaled features times the same powers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .settled import rounded
 from .signed_blocks import CHUNK
 from .signed_rows import SignedRows
 
-EXTREME_POWER = 200  # of two, of a feature's largest value: beyond it the feature is scaled
+EXTREME_POWER = 200  # of two, of a feature's largest value: above it the feature is scaled
 LEAST_POWER = -1074  # of two: every float is a multiple of it
 
 
@@ -33,7 +33,7 @@ class ScaledSource(MappedSource):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Double precision, whatever that of the source."""
+        """Double precision, whatever the precision of the source."""
         return np.dtype(np.float64)
 
 
@@ -44,7 +44,7 @@ class Division:
     powers: Ints
 
     def __call__(self, block: Block) -> Block:
-        """The block whose features are divided."""
+        """The block with scaled features."""
         return block._replace(X=_divided(block.X, self.powers))
 
 
@@ -58,9 +58,9 @@ def _divided(X: Rows, powers: Ints) -> Rows:
 
 
 def rescaled(rows: SignedRows) -> tuple[SignedRows, Ints]:
-    """The signed rows of features none of which is extreme, and the powers they were divided by.
+    """The signed rows with no extreme features, and the powers they were divided by.
 
-    A feature that holds numbers of all sizes is brought as near to 1 as its smallest ones let it.
+    A feature with numbers of all sizes is scaled as close to 1 as its smallest values allow.
     """
     d = rows.source.n_features
     powers = np.frexp(rows.largest[:d])[1].astype(np.int64)
@@ -78,7 +78,7 @@ class LowestBits(Sum[tuple[list[Ints]]]):
     """The lowest bit of any value of each feature, as a power of two."""
 
     def of(self, block: Block) -> tuple[list[Ints]]:
-        """A list of one: what is lowest of all is asked of them."""
+        """A list of one entry: the lowest of all is taken later."""
         n, d = shape_of(block.X)
         lowest = np.full(d, np.iinfo(np.int64).max)
         for start in range(0, n, CHUNK):
@@ -90,7 +90,7 @@ class LowestBits(Sum[tuple[list[Ints]]]):
 def as_given(
     rows: SignedRows, powers: Ints, W: Array | None, exact: Fractions | None
 ) -> tuple[Array | None, Fractions | None]:
-    """Weights of scaled features as those of the features as given; fractions if floats fail."""
+    """Convert weights of scaled features to the given features; fractions if floats fail."""
     if W is None or not powers.any():
         return W, exact
     powers = np.append(powers, np.zeros(rows.width - len(powers), np.int64))

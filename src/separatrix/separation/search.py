@@ -1,17 +1,17 @@
 """The verdict, by linear programs over working sets of signed rows.
 
-Problem: is there w with ``z.w > 0`` for all signed rows, or one with ``z.w >= 0``, not all 0?
-By the theorems of Gordan (1873) and Stiemke (1915) there is not exactly if rows cancel with some
+Problem: is there w with ``z.w > 0`` for all signed rows, or one with ``z.w >= 0``, not all 0? By
+the theorems of Gordan (1873) and Stiemke (1915) there is none exactly if rows cancel with some
 weights >= 0, not all 0, or all of them with weights > 0.
 Output: a verdict with a direction, or with weights, or with both.
-Algorithm: constraint generation. A program over a few rows proposes; all rows, or whole numbers,
-dispose:
+Algorithm: constraint generation. A program over a few rows proposes a solution, which is checked on
+all rows, or in whole numbers:
 
-- a direction counts as a separator when a pass over all rows finds every margin above its own
+- a direction is accepted as a separator when a pass over all rows finds every margin above its own
   rounding error; rows within it are decided in whole numbers;
 - weights count as a witness when the square system of their rows has a solution that stays
   positive under any error of rounding; otherwise that system is solved in whole numbers;
-- where neither succeeds the simplex method in whole numbers decides on the few rows at stake.
+- where neither succeeds the simplex method in whole numbers decides on the few open rows.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from .settled import (
 from .signed_rows import SignedRows, dense
 from .working_set import ACTIVE, MAX_ROUNDS, TIE, WorkingSet
 
-NEGLIGIBLE_WEIGHT = 1e-11  # of the largest: what a program leaves beside its basis
+NEGLIGIBLE_WEIGHT = 1e-11  # of the largest: what a program leaves outside its basis
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
 
 
 class WeakSeparator(NamedTuple):
-    """Weights of a weak separator, and the sizes of the terms of which they are sums."""
+    """Weights of a weak separator, and the sizes of the terms in their sums."""
 
     weights: Array
     sizes: Array
@@ -60,7 +60,7 @@ class WeakSeparator(NamedTuple):
 
 @dataclass
 class Decision:
-    """A verdict and what proves it."""
+    """A verdict and its proof."""
 
     verdict: str
     direction: Array | None = None
@@ -74,7 +74,7 @@ class Decision:
 
 @dataclass
 class Search:
-    """A working set of signed rows and the questions put to it."""
+    """A working set of signed rows and the questions about it."""
 
     rows: SignedRows
     exact: bool = False
@@ -89,7 +89,7 @@ class Search:
     def decide(self) -> Decision:
         """The verdict with its certificate.
 
-        Floating point may overflow while it proposes; what it then says is not believed.
+        Overflowing floating-point results are discarded.
         """
         with np.errstate(all="ignore"):
             return self._decided()
@@ -101,7 +101,7 @@ class Search:
         return self._weak_separator(found)
 
     def _wide_separator(self) -> Decision | Weights | None:
-        """By Newton's method; None where it does not settle the question."""
+        """By Newton's method; None if it does not decide the question."""
         W, weights = self.wide.separator()
         if W is not None:
             return self._separable(W)
@@ -138,7 +138,7 @@ class Search:
         return bool(np.all(signs(self.rows, rational.common_denominator(W.ravel()), ids) > 0))
 
     def _witness(self, weights: Array) -> Weights | None:
-        """Weights of rows whose combination vanishes, proven, or None."""
+        """Weights of rows whose combination is proven to vanish, or None."""
         working = self.working
         at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
@@ -154,7 +154,7 @@ class Search:
         return solved_on(working.ids[at], dense(Z), None)
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
-        """The same question in whole numbers, on the rows nearest to a tie."""
+        """Decide the same question in whole numbers, on the rows closest to a tie."""
         margins = self.working.scaled @ direction
         D = self.rows.dimension
         ids = self.working.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
@@ -175,11 +175,11 @@ class Search:
             ids = np.union1d(ids, wrong[: self.working.step])
 
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
-        """The nearest floats, and the rows whose sign they do not settle."""
+        """The nearest floats, and the rows whose signs they do not determine."""
         W = rounded(w, self.rows.shape)
         return W, self.rows.within_rounding_error(W, 2.0).ids if faithful(w, W) else self.rows.all()
 
-    # ---- and if not, one that is never wrong? ---------------------------------------------
+    # ---- if not, a weak separator? ---------------------------------------------
 
     def _weak_separator(self, witness: Weights) -> Decision:
         total, sizes = np.zeros(self.rows.shape), np.zeros(self.rows.shape)
@@ -194,7 +194,7 @@ class Search:
             length = (np.abs(found.weights) @ self.rows.largest).max()
             total, sizes = total + found.weights / length, sizes + found.sizes / length
             objective, count = self.rows.total(total, ON_BOUNDARY, sizes)
-            # The witness says that none cannot be left; and if no fewer are, the objective was
+            # The witness says that none cannot be left; and if no fewer are, the objective was only
             # the rounding of a sum that vanishes.
             if not 0 < count < left:
                 return self._exact_weak_separator(witness)
@@ -214,7 +214,7 @@ class Search:
     ) -> WeakSeparator | Weights | None:
         """W with every margin >= 0 and ``objective.W > 0``; or weights that prove there is none.
 
-        None where floating point cannot tell.
+        None if floating point cannot decide.
         """
         with np.errstate(all="ignore"):
             return self._improved(objective, prove)
@@ -257,9 +257,9 @@ class Search:
     def _interior(
         self, weights: Array, objective: Array, among: tuple[Array, Array] | None
     ) -> Weights | None:
-        """Weights that take the sum of all rows to 0, proven, or None.
+        """Weights that are proven to take the sum of all rows to 0, or None.
 
-        Or the sum of those among whose margins a weak separator leaves at 0.
+        With ``among``, the sum of the rows whose margins a weak separator leaves at 0.
         """
         working = self.working
         at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max(initial=0.0))
@@ -283,7 +283,7 @@ class Search:
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
     ) -> Decision | None:
-        """A weak separator whose boundary is exactly this, or None."""
+        """A weak separator with exactly this boundary, or None."""
         basis = spanning(self.rows, boundary)
         numbers, exponents = rational.to_integers(basis)
         fraction, power = np.frexp(total.ravel())

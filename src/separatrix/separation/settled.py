@@ -1,4 +1,4 @@
-"""What proves a verdict: weights and directions settled beyond rounding, or in whole numbers."""
+"""Proofs of a verdict: weights and directions that are certain despite rounding, or exact."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .rational import Fractions
 from .signed_rows import SignedRows, dense
 
 SMALLEST_ENTRY = 1e-290  # of an entry of a direction, the largest being 1
-CANCELLATION = 1e-9  # what cancels in floating point, relative to the size of what is summed
+CANCELLATION = 1e-9  # a floating-point sum that cancels, relative to the size of its terms
 
 
 class Weights(NamedTuple):
-    """Positive weights of a few signed rows: floats, and as fractions where these were solved."""
+    """Positive weights of a few signed rows: floats, and fractions if these were computed."""
 
     ids: Ints
     floats: Array
@@ -28,9 +28,9 @@ class Weights(NamedTuple):
 
 
 def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
-    """The solution of a square system if it is positive whatever the rounding, else None.
+    """The solution of a square system if it is positive despite rounding, else None.
 
-    ``of_A`` and ``of_b`` bound what is wrong with A and b beyond the rounding of their entries.
+    ``of_A`` and ``of_b`` bound the errors in A and b beyond the rounding of their entries.
     """
     n = len(A)
     if A.shape[0] != A.shape[1]:
@@ -55,7 +55,7 @@ def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array
 
 
 def close(weights: Array, Z: Array, total: Array | float = 0.0) -> bool:
-    """Whether weighted rows take a sum to 0 in floating point, as near as ``verify`` asks."""
+    """Whether weighted rows sum to 0 in floating point, as accurately as ``verify`` requires."""
     size = weights @ np.abs(Z) + np.abs(total)
     return bool(np.all(np.abs(weights @ Z + total) <= 0.1 * CANCELLATION * size))
 
@@ -64,8 +64,7 @@ def solved_on(ids: Ints, Z: Array, right: rational.Exact | None) -> Weights | No
     """Weights with ``Z' weights = right`` exactly and none negative, or None.
 
     Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
-    whole numbers of 2**-1074. The rows of the weights are independent, so whoever solves for
-    them again finds the same.
+    whole numbers of 2**-1074. The rows of the weights are independent, so the solution is unique.
     """
     if right is None:
         A = np.vstack(
@@ -82,7 +81,7 @@ def solved_on(ids: Ints, Z: Array, right: rational.Exact | None) -> Weights | No
 
 
 def equations(Z: Array, right: rational.Exact) -> tuple[rational.Exact, rational.Exact, Ints]:
-    """``Z' weights = right`` in small whole numbers, and the powers of two that they lack.
+    """``Z' weights = right`` in small whole numbers, and the powers of two that were divided out.
 
     ``right`` is in whole numbers of 2**-1074.
     """
@@ -103,20 +102,20 @@ def _trailing(number: int) -> int | None:
 
 
 def positive(ids: Ints, x: Fractions) -> Weights:
-    """Those of the weights that are not 0."""
+    """The weights that are not 0."""
     at = np.flatnonzero(x.numerators > 0)
     x = rational.Fractions(x.numerators[at], x.denominator)
     return Weights(ids[at], x.floats(), x)
 
 
 def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
-    """The floats nearest to a direction, of which the largest is about 1."""
+    """The floats nearest to a direction, scaled so that the largest is about 1."""
     most = max(abs(v) for v in w.numerators) or 1
     return np.array([float(Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
 
 
 def faithful(w: Fractions, W: Array) -> bool:
-    """Whether floats stand for every entry of a direction, none of them lost below the smallest."""
+    """Whether floats represent every entry of a direction, none of them lost to underflow."""
     return bool(np.all((np.abs(W.ravel()) > SMALLEST_ENTRY) | (w.numerators == 0)))
 
 

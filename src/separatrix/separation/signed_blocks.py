@@ -1,4 +1,4 @@
-"""What the rows of a block stand for: their signed rows, and which of those are chosen."""
+"""The signed rows of a block, and the selection of some of them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..data import Block
 from ..numeric.rows import CsrRows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
 
-CHUNK = 2048  # rows at a time, where something is held for each of their entries
+CHUNK = 2048  # rows at a time, if something is stored for each of their entries
 
 
 @dataclass(frozen=True)
 class SignedRowEncoding:
-    """Which signed rows the rows of a block stand for."""
+    """How the rows of a block are converted to signed rows."""
 
     n_classes: int
     pair: tuple[int, int] | None = None  # only these two classes of many, the second as +1
@@ -24,7 +24,7 @@ class SignedRowEncoding:
 
     @property
     def stacked(self) -> int:
-        """How many weight vectors are stacked: k, or 1 for two classes."""
+        """Number of stacked weight vectors: k, or 1 for two classes."""
         return 1 if self.pair or self.n_classes == 2 else self.n_classes
 
     def full(self, W: Array) -> Array:
@@ -34,7 +34,7 @@ class SignedRowEncoding:
         return np.column_stack([W, np.zeros((len(W), 1), W.dtype)])
 
     def signs(self, block: Block) -> Array:
-        """Two classes: -1 or +1 for each row, 0 for an absent one."""
+        """Two classes: -1 or +1 for each row, 0 for an ignored one."""
         if self.pair is None:
             signs = block.y.astype(np.float64)
         else:
@@ -42,7 +42,7 @@ class SignedRowEncoding:
         return np.where(_counted(block), signs, 0.0)
 
     def present(self, block: Block) -> AnyArray:
-        """Which rows of a block stand for signed rows."""
+        """Which rows of a block have signed rows."""
         return self.signs(block) != 0.0 if self.stacked == 1 else _counted(block)
 
     def numbers(self, block: Block) -> Ints:
@@ -83,7 +83,7 @@ class SignedRowEncoding:
         return margins.ravel()
 
     def coefficients(self, block: Block, chosen: AnyArray) -> Array:
-        """How often every (x, 1) counts for each class in the sum of some signed rows, (n, k)."""
+        """The factor of every (x, 1) for each class in the sum of some signed rows, (n, k)."""
         if self.stacked == 1:
             return np.ascontiguousarray(chosen * self.signs(block)[:, None])
         coefficients = -chosen.astype(np.float64)
@@ -92,13 +92,13 @@ class SignedRowEncoding:
 
 
 def _counted(block: Block) -> AnyArray:
-    """Which rows of a block count: a row of weight 0 is as if absent."""
+    """Which rows of a block count: rows of weight 0 are ignored."""
     return np.ones(len(block.y), bool) if block.weight is None else block.weight != 0.0
 
 
 @dataclass(frozen=True)
 class MarginSelection:
-    """Rows by their margin: at most a bound, and at most so much of the size of its terms."""
+    """Rows by their margin: at most a bound, and at most a share of the size of its terms."""
 
     W: Array
     at_most: float
@@ -109,7 +109,7 @@ class MarginSelection:
     """Added to W; margins are then summed to twice the working precision."""
 
     def among(self, block: Block, encoding: SignedRowEncoding) -> tuple[Ints, Array]:
-        """Where in the margins of a block the chosen stand, and these margins."""
+        """Positions of the selected rows among the margins of a block, and these margins."""
         if self.correction is None:
             margins = encoding.margins(block, self.W)
         else:

@@ -1,10 +1,10 @@
 """The signed rows of a classification, read from any source one block at a time.
 
 Two classes: ``z_i = y_i * (x_i, 1)``. Many classes: Kesler's pairs, for row i and a rival c the
-vector with ``(x_i, 1)`` at the place of the row's own class and ``-(x_i, 1)`` at that of c. Either
-way weights W, (k, d + 1) stacked, classify without a mistake where every ``z.W > 0``. Without an
+vector with ``(x_i, 1)`` at the place of the row's own class and ``-(x_i, 1)`` at that of c. In both
+cases weights W, (k, d + 1) stacked, classify without a mistake if every ``z.W > 0``. Without an
 intercept the 1 is left out, and W is (k, d).
-A signed row is known by a number: the row's, or ``row * k + rival``.
+A signed row is identified by a number: the row's, or ``row * k + rival``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from . import thresholds
 from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
 from .sums import Extremes, Gather, LowMargins, SelectedSum, StratifiedSample
 
-SUMMABLE_POWER = 980  # of two: so large terms can be added up without overflow
+SUMMABLE_POWER = 980  # of two: terms up to this size can be summed without overflow
 GATHERED_VALUES = 1 << 22  # of signed rows that are read at once
 
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
 
 
 def stacked(a: Matrix, b: Matrix) -> Matrix:
-    """Signed rows below others."""
+    """Stack two sets of signed rows."""
     return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
 
 
@@ -43,7 +43,7 @@ def dense(Z: Matrix) -> Array:
 
 
 class LowMarginRows(NamedTuple):
-    """Signed rows of small margin, smallest first, and how many there were."""
+    """Signed rows of small margin, smallest first, and their total number."""
 
     ids: Ints
     margins: Array
@@ -52,7 +52,7 @@ class LowMarginRows(NamedTuple):
 
 @dataclass(frozen=True)
 class SignedRows:
-    """All z of a source, or those of two of its classes."""
+    """All z of a source, or the z of two of its classes."""
 
     source: Source
     pair: tuple[int, int] | None = None
@@ -60,7 +60,7 @@ class SignedRows:
 
     @cached_property
     def encoding(self) -> SignedRowEncoding:
-        """What a row stands for."""
+        """How rows are converted to signed rows."""
         return SignedRowEncoding(len(self.source.classes), self.pair, self.intercept)
 
     @property
@@ -79,17 +79,17 @@ class SignedRows:
         return self.encoding.stacked * self.width
 
     def own(self, W: Array) -> Array:
-        """Weights (k, d + 1) as these rows see them: without an intercept the bias is left out."""
+        """Weights (k, d + 1) for these rows: without an intercept the bias is left out."""
         return W[:, : self.width]
 
     @cached_property
     def count(self) -> int:
-        """How many signed rows there are."""
+        """Number of signed rows."""
         return int(self.class_sizes.sum()) * max(1, self.encoding.stacked - 1)
 
     @property
     def rank_at_most(self) -> int:
-        """Kesler's pairs do not see what all classes share."""
+        """Kesler's pairs do not depend on what all classes share."""
         return self.width * max(1, self.encoding.stacked - 1)
 
     @cached_property
@@ -104,7 +104,7 @@ class SignedRows:
 
     @property
     def class_sizes(self) -> Array:
-        """How many rows each class has."""
+        """Number of rows of each class."""
         return self._reach[1]
 
     @property
@@ -123,10 +123,10 @@ class SignedRows:
     def within_rounding_error(
         self, W: Array, error_multiples: float, most: int | None = None, size: Array | None = None
     ) -> LowMarginRows:
-        """Signed rows whose margin is at most so many times its own largest rounding error.
+        """Signed rows whose margin is at most this multiple of its own largest rounding error.
 
         With one unit every other row is certainly positive, in whatever order its margin was
-        summed. If the weights are rounded sums themselves, ``size`` is that of their terms.
+        summed. If the weights are rounded sums themselves, ``size`` is the size of their terms.
         """
         return self._low(self._selection(W, error_multiples, size), most)
 
@@ -154,7 +154,7 @@ class SignedRows:
         return np.sort(self.below(np.zeros(self.shape), 0.0).ids)
 
     def sample(self, most: int) -> Ints:
-        """Signed rows from all over the data, as many of each class as there are."""
+        """Signed rows from all over the data, equally many of each class if available."""
         rivals = max(1, self.encoding.stacked - 1)
         present = self.class_sizes > 0
         share = most / rivals / present.sum() / np.maximum(self.class_sizes, 1)
@@ -162,7 +162,7 @@ class SignedRows:
         return np.concatenate(ids)
 
     def gather(self, ids: Ints) -> Matrix:
-        """The signed rows themselves, in the order of their numbers given."""
+        """The signed rows with these numbers, in the given order."""
         k = self.encoding.stacked
         order = np.argsort(ids, kind="stable")
         rows = ids[order] // k
@@ -179,7 +179,7 @@ class SignedRows:
         return z[back]
 
     def chunks(self, ids: Ints) -> Iterator[tuple[Ints, Matrix]]:
-        """Signed rows a few at a time, when there may be many; they are read by many at a time."""
+        """Signed rows in small chunks, if there may be many; they are read in larger ones."""
         many = CHUNK * max(1, GATHERED_VALUES // (CHUNK * self.dimension))
         for first in range(0, len(ids), many):
             Z = self.gather(ids[first : first + many])
@@ -190,7 +190,7 @@ class SignedRows:
     def total(
         self, W: Array | None = None, error_multiples: float = 0.0, size: Array | None = None
     ) -> tuple[Array, int]:
-        """Sum of all z, or of those within so many rounding errors of 0, and their number."""
+        """Sum of all z, or of those within this many rounding errors of 0, and their number."""
         selection = None if W is None else self._selection(W, error_multiples, size)
         total, count = self.source.total(SelectedSum(self.encoding, selection))
         return total.ravel(), count

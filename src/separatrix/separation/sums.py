@@ -1,6 +1,6 @@
-"""What is asked of a source about its signed rows: sums, each of one block at a time.
+"""Sums over the signed rows of a source, each over one block at a time.
 
-Each is a frozen object that can be sent to where the rows are. Lists add up to the list of all.
+Each is a frozen object that can be sent to the rows. Lists are concatenated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
     encoding: SignedRowEncoding
 
     def of(self, block: Block) -> tuple[list[Array], list[float], list[Array]]:
-        """Lists of one: what is largest of all is asked of them."""
+        """Lists of one entry: the largest of all is taken later."""
         encoding = self.encoding
         present, d = encoding.present(block), shape_of(block.X)[1]
         numbers = encoding.numbers(block)[present]
@@ -51,9 +51,9 @@ class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
 
 @dataclass(frozen=True)
 class LowMargins(Sum[tuple[list[Ints], list[Array], int]]):
-    """Signed rows that a selection chooses, their margins, and how many they are in all.
+    """Signed rows that a selection chooses, their margins, and their total number.
 
-    Of each block the ``most`` lowest at most.
+    At most the ``most`` lowest of each block.
     """
 
     encoding: SignedRowEncoding
@@ -72,13 +72,13 @@ class LowMargins(Sum[tuple[list[Ints], list[Array], int]]):
 
 @dataclass(frozen=True)
 class StratifiedSample(Sum[tuple[list[Ints]]]):
-    """Numbers of random signed rows, of each class a share of its own."""
+    """Numbers of random signed rows, a share of the rows of each class."""
 
     encoding: SignedRowEncoding
     share: Array
 
     def of(self, block: Block) -> tuple[list[Ints]]:
-        """Drawn by a seed that is the block's place."""
+        """Drawn with the position of the block as the seed."""
         rng = np.random.default_rng(block.start)
         y, k = self.encoding.numbers(block), self.encoding.stacked
         drawn = self.encoding.present(block) & (rng.random(len(y)) < self.share[y])
@@ -98,7 +98,7 @@ class Gather(Sum[tuple[list[Rows], list[Array]]]):
     """In ascending order."""
 
     def of(self, block: Block) -> tuple[list[Rows], list[Array]]:
-        """Those of them that are here."""
+        """The rows that are in this block."""
         first, last = np.searchsorted(self.rows, [block.start, block.start + len(block.y)])
         at = self.rows[first:last] - block.start
         signs = self.encoding.signs(block) if self.encoding.stacked == 1 else block.y

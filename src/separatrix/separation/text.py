@@ -1,4 +1,4 @@
-"""A verdict in words, as HTML and as plain data."""
+"""A verdict as text, as HTML and as plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def paragraph(
     runaway: Mapping[str, str] | None = None,
     infinite: Mapping[str, str] | None = None,
 ) -> str:
-    """What a student should know: of separable rows by their margin, else by their witness."""
+    """Explain the verdict: separable rows by their margin, others by their witness."""
     parts = [_opening(found)]
     if margin is not None:
         parts += _separable(found, margin)
@@ -42,7 +42,7 @@ def paragraph(
 def _opening(found: Proof) -> str:
     classes = ", ".join(str(c) for c in found.classes[:LISTED].tolist())
     more = ", ..." if len(found.classes) > LISTED else ""
-    how = " (settled in exact arithmetic)" if found.exact else ""
+    how = " (decided in exact arithmetic)" if found.exact else ""
     how = how if found.signed.intercept else f" by planes through the origin{how}"
     return (
         f"The {found.n_rows} rows of classes {classes}{more} with {len(found.feature_names)} "
@@ -53,7 +53,7 @@ def _opening(found: Proof) -> str:
 def _separable(found: Proof, margin: Margin) -> list[str]:
     bound = mistake_bound(found.signed, margin.lower)
     mistakes = "finitely many" if bound == inf else f"at most {most(bound)}"
-    pinned = f", pinned by {len(margin.ids)} row{'s' * (len(margin.ids) != 1)}"
+    pinned = f", determined by {len(margin.ids)} row{'s' * (len(margin.ids) != 1)}"
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
     return [
@@ -61,7 +61,7 @@ def _separable(found: Proof, margin: Margin) -> list[str]:
         f"{enclosed(margin.lower, margin.upper)}{pinned if margin.known else ''}; the longest row "
         f"{_row(found)} has length {found.signed.radius:.6g}.",
         f"So the online perceptron makes {mistakes} mistakes from zero with a constant step, "
-        "and a logistic fit without penalty does not exist: its weights grow for ever.",
+        "and a logistic fit without penalty does not exist: its weights grow forever.",
     ]
 
 
@@ -76,7 +76,7 @@ def enclosed(lower: float, upper: float, digits: int = 6) -> str:
 
 
 def most(bound: float) -> str:
-    """The most mistakes that a bound allows, never rounded down below it."""
+    """An upper bound on the number of mistakes, never rounded down."""
     whole = floor(bound)
     if whole < 10**4:
         return str(whole)
@@ -107,21 +107,21 @@ def _quasi(
     found: Proof, on: int, runaway: Mapping[str, str], infinite: Mapping[str, str]
 ) -> list[str]:
     shared = "not identified" in infinite.values()
-    few = ", told for few of the features that repeat each other" if shared else ""
+    few = ", for one choice among the features that repeat each other" if shared else ""
     words = [f"{name} ({word})" for name, word in runaway.items()]
     return [
-        f"But one has no row on its wrong side: {found.signed.count - on} are strictly right, and "
-        f"{on} lie on the plane, as they do for every such plane. A logistic fit without penalty "
+        f"But one plane has no row on its wrong side: {found.signed.count - on} are strictly "
+        f"correct, and {on} lie on it, as for every such plane. A logistic fit without penalty "
         "does not exist.",
-        f"Its coefficients that run away{few}: {_listed(words)}.",
+        f"Its coefficients that diverge{few}: {_listed(words)}.",
     ]
 
 
 def _overlapping() -> str:
     return (
-        "Not even a plane with every row on its right side or on the plane itself exists, but for "
-        "one that has all rows on it: a positive combination of all signed rows vanishes. So a "
-        "perceptron never stops, and a logistic fit without penalty exists."
+        "No hyperplane classifies every row correctly even if rows may lie on it (except one "
+        "that contains all rows), because a strictly positive combination of the signed rows is "
+        "zero. So a perceptron never stops, and a logistic fit without penalty exists."
     )
 
 
@@ -129,7 +129,7 @@ def _pairs(pairs: Mapping[tuple[Any, Any], str]) -> str:
     others = [f"{a} and {b} {v}" for (a, b), v in pairs.items() if v != "separable"]
     if not others:
         return "Any two of the classes are separable."
-    return f"Of the pairs of classes all are separable but {_listed(others)}."
+    return f"All pairs of classes are separable except {_listed(others)}."
 
 
 def _listed(things: list[Any]) -> str:
@@ -138,7 +138,7 @@ def _listed(things: list[Any]) -> str:
 
 
 def html(words: str, verdict: str) -> str:
-    """A paragraph, with the verdict standing out."""
+    """A paragraph with the verdict emphasised."""
     return f"<p>{escape(words).replace(verdict, f'<strong>{verdict}</strong>', 1)}</p>"
 
 

@@ -1,6 +1,6 @@
-"""Sizes at which another way to the same verdict is taken.
+"""Sizes at which another method for the same verdict is used.
 
-None of them decides what is found: every answer is proven, whichever way it was come by.
+None of them affects the result: every answer is proven, whatever the method.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ Measured: exact-simplex, 4.4.
 EXACT_MARGIN_VALUES = 2e7
 """Boundary rows x width up to which all of their margins are computed in whole numbers.
 
-Beyond it they are taken for 0 where floating point cannot tell them from it, unless the caller
-asked for exact arithmetic: it trades the word "exact" for time.
+Beyond it they are taken as 0 where floating point cannot distinguish them from it, unless the
+caller asked for exact arithmetic: it trades the word "exact" for time.
 Measured: no method is chosen, a word is bought.
 """
 
 SPANNING_VALUES = 1 << 22
-"""Values in the signed rows of many classes up to which repeated features are looked for.
+"""Values in the signed rows of many classes up to which repeated features are searched.
 
-Beyond it the direction itself says which coefficients run away.
+Beyond it the direction itself determines which coefficients diverge.
 Measured: no method is chosen, fewer words are said.
 """
 
 EXACT_MARGIN_DIMENSION = 100
-"""Up to this length of signed rows the margin is computed exactly if floats leave it open.
+"""Length of signed rows up to which the margin is computed exactly if floats do not determine it.
 
 Beyond it the bounds on the margin stay as far apart as floats leave them.
 Measured: no method is chosen, an interval is narrowed.

@@ -1,4 +1,4 @@
-"""Proofs checked again, from the data alone, by other means than found them."""
+"""Verification of proofs, from the data alone, by other means than those that found them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _flat(found: Proof, boundary: AnyArray) -> Ints:
 
 
 def _direction(found: Proof, rows: SignedRows) -> list[Fraction] | None:
-    """The direction as these rows see it, exactly; None if it is none, or two that disagree."""
+    """The exact direction for these rows; None if there is none, or two that disagree."""
     W, fractions = found.direction, found.exact_direction
     if W is None or W.shape != (rows.shape[0], rows.source.n_features + 1):
         return None
@@ -81,7 +81,7 @@ def _direction(found: Proof, rows: SignedRows) -> list[Fraction] | None:
 
 
 def _separates(found: Proof, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
-    """Whether every margin is > 0, but exactly those of the boundary 0."""
+    """Whether every margin is > 0, except exactly 0 on the boundary."""
     given = _direction(found, rows)
     if given is None or (boundary is not None and not len(boundary) < rows.count):
         return False
@@ -90,7 +90,7 @@ def _separates(found: Proof, rows: SignedRows, exactly: bool, boundary: Ints | N
     fractions = tuple(f * Fraction(2) ** p for f, p in zip(given, times, strict=True))
     w = rational.common_denominator(fractions)
     W = rounded(w, rows.shape)
-    # Rows that floating point cannot place; the others are positive beyond any rounding.
+    # Rows that floating point cannot decide; the others are positive despite any rounding.
     unsure = rows.within_rounding_error(W, 4.0).ids if faithful(w, W) else rows.all()
     if boundary is not None:
         unsure = np.union1d(unsure, boundary)
@@ -142,7 +142,7 @@ def _cancels(
     if len(ids) and not np.all(np.isin(ids, rows.all())):
         return False
     Z = dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
-    if len(ids) and all(isinstance(w, Fraction) for w in weights):  # floats may not hold them
+    if len(ids) and all(isinstance(w, Fraction) for w in weights):  # floats may not represent them
         return _cancels_exactly(rows, Z, weights, added)
     weights = np.array([float(v) for v in weights])
     if added is None and not abs(weights.sum() - 1.0) <= CANCELLATION:
@@ -160,7 +160,7 @@ def _cancels(
 
 
 def _cancels_exactly(rows: SignedRows, Z: Array, weights: Any, added: Ints | None) -> bool:
-    """The same in whole numbers: of fractions as they stand, of floats solved again on the rows."""
+    """The same in whole numbers: fractions as they are, floats solved again on the rows."""
     lattice = np.array([[int(v) for v in row] for row in _lattice(Z)], object).reshape(Z.shape)
     right = np.zeros(Z.shape[1], object)
     if added is not None:

@@ -1,7 +1,7 @@
 """Proofs of a verdict, in terms of the rows of the data.
 
-By the lemma of Farkas (1902) exactly one of two things exists: a direction with the margins that
-a verdict claims, or weights with which rows cancel, so that no direction has them.
+By the lemma of Farkas (1902) exactly one of two things exists: a direction with the margins that a
+verdict claims, or weights with which rows cancel, so that no such direction exists.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class PairWitness(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof:
-    """A verdict, and what anyone can check it by.
+    """A verdict and its proof.
 
-    z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
-    row and a rival class. Without an intercept it is that of x, and every bias b is 0. What
-    belongs to another verdict is None.
+    z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a row
+    and a rival class. Without an intercept it is the signed x, and every bias b is 0. Attributes
+    that belong to another verdict are None.
     """
 
     verdict: str
@@ -46,17 +46,17 @@ class Proof:
     classes: AnyArray
     """The labels, in order."""
     feature_names: list[str]
-    """x0, x1, ... where there are no others."""
+    """x0, x1, ... if there are no other names."""
     n_rows: int
-    """Rows that it is about."""
+    """Number of rows."""
     exact: bool
-    """Whether the verdict was settled in exact arithmetic."""
+    """Whether the verdict was decided in exact arithmetic."""
     rounds: int
-    """Linear programs solved."""
+    """Number of linear programs solved."""
     direction: Array | None
     """Weights (k, d + 1), bias last, with every margin > 0, or >= 0 if quasi-separable."""
     exact_direction: tuple[Fraction, ...] | None
-    """The same as fractions, where floats would not do."""
+    """The same as fractions, if floats do not suffice."""
     witness: Witness | PairWitness | None
     """Not separable: weights > 0 of sum 1 with which the z of a few rows cancel."""
     interior: Witness | PairWitness | None
@@ -65,9 +65,9 @@ class Proof:
     boundary: Ints | AnyArray | None
     """Quasi-separable: rows that every such (w, b) leaves at 0; pairs (row, class number)."""
     pairs: dict[tuple[Any, Any], str] | None
-    """More than two classes: the verdict for every two of them, where it was asked for."""
+    """More than two classes: the verdict for every two of them, if requested."""
     signed: SignedRows = field(repr=False)
-    """The rows z themselves, by which :meth:`verify` checks again."""
+    """The rows z themselves, with which :meth:`verify` checks again."""
 
     @property
     def residual(self) -> float | None:
@@ -82,7 +82,7 @@ class Proof:
             return upper_bound(self.signed.gather(self.numbers_of(self.witness)), weights)
 
     def numbers_of(self, pairs: Witness | PairWitness) -> Ints:
-        """The numbers of the signed rows that a witness names."""
+        """The numbers of the signed rows in a witness."""
         if isinstance(pairs, PairWitness):
             rivals = np.searchsorted(self.classes, pairs.rivals)
             return np.asarray(pairs.rows) * len(self.classes) + rivals
@@ -90,7 +90,7 @@ class Proof:
 
 
 def named(rows: SignedRows, classes: AnyArray, ids: Ints, weights: Any) -> Witness | PairWitness:
-    """Numbers of signed rows as rows, or as rows and rival labels."""
+    """Convert numbers of signed rows to rows, or to rows and rival labels."""
     k = rows.encoding.stacked
     if k == 1:
         return Witness(ids, weights)

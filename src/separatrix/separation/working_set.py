@@ -1,4 +1,4 @@
-"""The working set: a few of the signed rows, in the coordinates in which programs see them."""
+"""The working set: a few of the signed rows, in the coordinates of the programs."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from .budget import ReadBudget
 from .linear_program import Coordinates, unit
 from .signed_rows import Matrix, SignedRows, dense, stacked
 
-TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
-ACTIVE = 1e-8  # a margin in a program that is taken for 0
-KEPT = 4  # rows per dimension that stay in a working set that has grown
-MAX_ROUNDS = 200  # of programs, each over rows that the one before got wrong
+TIE = 1e-7  # a value of a program, with rows of length 1, that may be 0
+ACTIVE = 1e-8  # a margin in a program that counts as 0
+KEPT = 4  # rows per dimension that remain after a working set has grown
+MAX_ROUNDS = 200  # of programs, each with rows that the previous one got wrong
 
 
 class WorkingSet:
-    """Some of the signed rows, which grow by those that a direction gets wrong."""
+    """Some of the signed rows; grows by those that a direction gets wrong."""
 
     ids: Ints
     """Numbers of the rows."""
     Z: Matrix
     """The rows themselves."""
     scaled: Matrix
-    """In the coordinates of the programs, each of length 1."""
+    """The rows in the coordinates of the programs, each of length 1."""
     norms: Array
-    """The lengths they had there."""
+    """Their lengths in these coordinates."""
     coordinates: Coordinates
-    """Fitted to the first rows of the working set, and kept."""
+    """Fitted to the first rows of the working set, then fixed."""
 
     def __init__(self, rows: SignedRows, budget: ReadBudget | None = None) -> None:
         D = rows.dimension
         self.rows, self.budget = rows, budget
         self.rounds = 0
-        """Questions put to it so far."""
+        """Number of questions so far."""
         self.wide = D > thresholds.NEWTON_DIMENSION
         self.step = D if self.wide else max(100, 3 * D)
-        """Rows added at once, at most."""
+        """Maximum number of rows to add at once."""
         size = max(500, 16 * D) if D <= 100 else 12 * D if self.wide else max(1600, 4 * D)
         self.ids = np.unique(rows.all() if rows.count <= size else rows.sample(size))
         self.Z = rows.gather(self.ids)
@@ -47,7 +47,7 @@ class WorkingSet:
         self.scaled, self.norms = unit(self.coordinates.of_rows(self.Z))
 
     def add(self, ids: Ints) -> bool:
-        """Put rows into the working set; whether any of them is new."""
+        """Add rows to the working set; return whether any of them is new."""
         new = np.setdiff1d(ids, self.ids)
         if len(new) == 0:
             return False
@@ -58,9 +58,9 @@ class WorkingSet:
         return True
 
     def forget(self, direction: Array) -> None:
-        """Let go of the rows that are furthest on the right side; should they matter, they return.
+        """Remove the rows that are furthest on the correct side; if needed they are added again.
 
-        The optimum does not depend on them, and falls with every row that is added: no round
+        The optimum does not depend on them, and decreases with every row that is added: no round
         repeats an earlier one.
         """
         few = KEPT * self.rows.dimension
@@ -71,7 +71,7 @@ class WorkingSet:
         self.Z, self.scaled = self.Z[near], self.scaled[near]
 
     def products(self, times: int) -> None:
-        """So many products with all its rows, of which the budget is told, if there is one."""
+        """Count products with all its rows in the budget, if there is one."""
         if self.budget is not None:
             self.budget.multiply(times * len(self.ids) / max(1, self.rows.shape[0] - 1))
 
@@ -81,7 +81,7 @@ class WorkingSet:
         return scaled
 
     def sum_error(self, total: Array) -> Array:
-        """What rounding can have done to the sum of all rows, in these coordinates."""
+        """Upper bound on the rounding of the sum of all rows, in these coordinates."""
         count = float(self.rows.count)
         most = np.tile(self.rows.largest, (self.rows.encoding.stacked, 1)) * count
         of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPS * most.reshape(1, -1)))
@@ -89,7 +89,7 @@ class WorkingSet:
         return error
 
     def row_error(self, at: Ints) -> Array:
-        """What rounding can have done to some of the rows, in these coordinates."""
+        """Upper bound on the rounding of some of the rows, in these coordinates."""
         error: Array = self.coordinates.rounding(dense(self.Z[at])) / self.norms[at, None]
         return error
 
@@ -100,7 +100,7 @@ class WorkingSet:
         if len(at) == 0 or sp.issparse(self.scaled):
             return W
         Z, scaled, norms = self.Z[at], self.scaled[at], self.norms[at]
-        for _ in range(3):  # each time as much more accurate as the first is accurate
+        for _ in range(3):  # each iteration adds as many digits as the first
             error = np.linalg.lstsq(scaled, Z @ W.ravel() / norms, rcond=1e-10)[0]
             W = W - self.coordinates.weights(error)
         return W

@@ -114,10 +114,10 @@ def test_what_a_person_reads(folder, capsys):
     table.to_csv("named.csv", index=False)
     assert run(["fit", "named.csv", "--target", "kind", "--l2", "0.01"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    for words in ("Read named.csv: 300 rows, 4 columns.", "2 classes: iris (", "held out to",
-                  "Values missing in rows to train on: size (", "Columns of categories: colour (3)",
-                  "Optimal: the objective", "by a lower bound (duality)", "always the majority",
-                  "true class down, predicted across", "Most telling features",
+    for words in ("Read named.csv: 300 rows, 4 columns.", "2 classes: iris (", "held out for",
+                  "Values missing in training rows: size (", "Categorical columns: colour (3)",
+                  "Optimal: the objective", "by a lower bound (duality)", "majority class",
+                  "true class down, predicted across", "Most important features",
                   "leave it out by --drop 'name'", "The model is in model.sep."):  # fmt: skip
         assert words in out
 
@@ -180,7 +180,7 @@ def test_too_many_rows_for_a_trace_are_refused_before_the_fit(tmp_path, capsys):
     path.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(3000)))
     given = ["fit", str(path), "--target", "y", "--l2", "1", "-o", str(model)]
     assert run([*given, "--trace", str(tmp_path / "run.json")]) == 2
-    assert "2,000 rows at most" in capsys.readouterr().err
+    assert "at most 2,000 rows" in capsys.readouterr().err
     assert not model.exists()
 
 
@@ -200,7 +200,7 @@ def test_l1_selects_and_tells_what_is_proven(folder, capsys):
     assert len(found["coefficients"]) == facts["selection"]["selected"]
     line = (
         f"Selected: {facts['selection']['selected']} of 12 features. {facts['selection']['zero']} "
-        "are proven to weigh 0 in every minimum."
+        "are proven to have weight 0 in every minimum."
     )
     run(["fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--l2", "0", "--tol", "1e-9"])
     assert "Loss logistic, l1 = 0.05, l2 = 0," in capsys.readouterr().out

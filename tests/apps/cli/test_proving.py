@@ -203,7 +203,7 @@ def test_of_skops_only_linear_models_scalers_and_pipelines_are_opened(model, cap
     err = capsys.readouterr().err
     assert "only linear models, scalers and pipelines of scikit-learn are opened" in err
     first = model[0] if hasattr(model, "steps") else model
-    assert f"m.skops holds a {type(first).__module__}.{type(first).__name__}" in err
+    assert f"m.skops contains a {type(first).__module__}.{type(first).__name__}" in err
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_what_is_no_file_of_skops_is_bad_input(folder, capsys, content):
     flowers().to_csv("t.csv", index=False)
     Path("m.skops").write_bytes(content)
     assert run(["certify", "m.skops", "t.csv", "-t", "kind"]) == 2
-    assert "m.skops is damaged, or no file of skops" in capsys.readouterr().err
+    assert "m.skops is damaged or not a skops file" in capsys.readouterr().err
 
 
 def test_pickles_are_not_opened(folder, capsys):

@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_refused_before_the_fit(folder, capsys, monkey
             assert run([*FIT, option, name]) == 2
             assert message in capsys.readouterr().err
     assert run([*FIT, "-o", "m.sep", "--trace", "same.json"]) == 2
-    assert "the model goes there" in capsys.readouterr().err
+    assert "this is the file of the model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["pipe.sep", "pipe.skops"])

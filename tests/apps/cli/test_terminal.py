@@ -86,7 +86,9 @@ def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
     assert terminal.process.wait(SECONDS) == 130
     assert "\x1b[" in terminal.text
     shown = lines(terminal.text)
-    assert any("Interrupted: the model of the last whole pass is in part.sep." in s for s in shown)
+    assert any(
+        "Interrupted: the model of the last complete pass is in part.sep." in s for s in shown
+    )
     wide = [s for s in shown if len(s) > COLUMNS]
     assert all("part.sep" in s or "warning" in s for s in wide)  # names of files are never cut
     model = separatrix.load("part.sep")

@@ -110,7 +110,7 @@ def test_files_in_another_order_by_a_glob_and_of_another_kind(folder, capsys):
     pd.testing.assert_frame_equal(pd.read_csv("out.csv"), expected())
     new().to_csv("part-2.csv", index=False, sep=";")
     assert run(["predict", "model.sep", "part-*.csv", "-o", "out.csv"]) == 2
-    assert "part-2.csv has ';' between values" in capsys.readouterr().err
+    assert "part-2.csv separates values with ';'" in capsys.readouterr().err
     pd.testing.assert_frame_equal(pd.read_csv("out.csv"), expected())
     assert run(["predict", "model.sep", "none-*.csv"]) == 2
     assert "no file matches none-*.csv" in capsys.readouterr().err
@@ -133,7 +133,7 @@ def test_what_is_read_is_never_written_over(folder, capsys, command):
     for line in lines[command]:
         assert run(line) == 2
         err = capsys.readouterr().err
-        assert "is read, and would be lost" in err or "the model goes there" in err
+        assert "it is an input file" in err or "this is the file of the model" in err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

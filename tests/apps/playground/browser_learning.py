@@ -24,7 +24,7 @@ def test_which_way_will_it_move(opened):
     page = opened()
     ask(page, "way")
     assert text(page, "question") == (
-        "Row 0 (class 0) is looked at next. Which way will the line move?"
+        "Row 0 (class 0) is processed next. Which way will the line move?"
     )
     assert circles(page, "#plane .turn") == 1
     answer(page, "deeper in class 0")
@@ -32,7 +32,7 @@ def test_which_way_will_it_move(opened):
     assert text(page, "at") == "1 of 36"
     ask(page, "way")
     answer(page, "deeper in class 1")
-    assert text(page, "answered").startswith("Not so. Row 1 (class 0) is on its side")
+    assert text(page, "answered").startswith("Wrong. Row 1 (class 0) is on its side")
     assert text(page, "counted") == "1 of 2 right"
 
 
@@ -54,10 +54,10 @@ def test_the_next_mistake_is_clicked(opened):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     until(page, "!('asking' in document.body.dataset)")
-    assert text(page, "answered").startswith("Not so. Row 0")
+    assert text(page, "answered").startswith("Wrong. Row 0")
     page.click("#last")
     ask(page, "mistake")
-    answer(page, "None any more")
+    answer(page, "None")
     assert text(page, "counted") == "2 of 3 right"
 
 
@@ -75,7 +75,7 @@ def test_will_it_ever_stop(opened):
     settled(page)
     ask(page, "stop")
     answer(page, "It diverges")
-    assert text(page, "answered").startswith("Not so. It ends with")
+    assert text(page, "answered").startswith("Wrong. It ends with")
 
 
 def test_a_question_is_over_when_its_run_is(opened):
@@ -160,9 +160,9 @@ def test_a_race(opened):
     settled(page)
     page.click("#race-start")
     until(page, "!document.querySelector('#race-lanes').hidden")
-    assert "no mistakes from" in text(page, "race-result")
+    assert "no mistakes after" in text(page, "race-result")
     assert "rows: no mistakes" in text(page, "race-result")
-    assert "0 rows looked at" in text(page, "race-at")
+    assert "0 rows processed" in text(page, "race-at")
     page.focus("#race-clock")
     page.keyboard.press("End")
     for side in ("left", "right"):

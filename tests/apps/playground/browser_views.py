@@ -25,7 +25,7 @@ def test_weight_space_shows_the_walk_over_the_contours(opened):
     page = opened()
     landscape(page)
     page.click("#last")
-    assert "Held at this step: b = -4." in text(page, "weight-held")
+    assert "Fixed at this step: b = -4." in text(page, "weight-held")
     until(
         page, "document.querySelector('#weight-levels').textContent.includes('Objective from 0 ')"
     )
@@ -42,7 +42,7 @@ def test_weight_space_shows_the_walk_over_the_contours(opened):
     assert page.get_attribute("#weight-view .contours", "d") == ""
     page.select_option("#weight-up", "2")  # the bias
     page.click("#last")
-    assert text(page, "weight-held").startswith("Held at this step: w2 = 2.")
+    assert text(page, "weight-held").startswith("Fixed at this step: w2 = 2.")
     assert "w1 = 3, b = -4 at step 36" in page.get_attribute("#weight-view", "aria-label")
     page.uncheck("#method-fit_intercept")
     settled(page)
@@ -63,13 +63,13 @@ def test_weight_space_of_three_classes_and_of_kernels(opened):
     assert not page.is_visible("#weight-view")
 
 
-def test_charts_have_the_bound_and_w_max_as_lines(opened):
+def test_charts_have_the_bound_and_the_limit_as_lines(opened):
     page = opened()
     assert "bound: 51" in page.text_content("#updates-view")
     page.fill("#method-max_norm", "3")
     page.press("#method-max_norm", "Tab")
     settled(page)
-    until(page, "document.querySelector('#norm-view').textContent.includes('w_max: 3')")
+    until(page, "document.querySelector('#norm-view').textContent.includes('limit: 3')")
     assert page.locator("#norm-view .bound").count() == 1
     page.click("#last")
     assert "ended: max_norm" in text(page, "state")

@@ -7,7 +7,7 @@ import pytest
 from conftest import quiet
 from scipy.optimize import linprog
 
-from separatrix.apps.playground.challenges import CHALLENGES, checked, told
+from separatrix.apps.playground.challenges import CHALLENGES, checked, listed
 from separatrix.apps.playground.methods import BadRequest
 
 pytestmark = quiet
@@ -41,8 +41,8 @@ def updates(points):
 
 
 def test_there_are_five_and_none_is_met_at_the_beginning():
-    assert len(CHALLENGES) == len(told()) == 5
-    for one in told():
+    assert len(CHALLENGES) == len(listed()) == 5
+    for one in listed():
         found = checked({name: one[name] for name in ("name", "points", "method")})
         assert not found["done"], one["name"]
         assert found["text"]
@@ -53,7 +53,7 @@ def test_four_points_that_need_many_updates():
     assert found == {"done": True, "text": f"The perceptron needs {updates(FAR)} updates."}
     assert updates(CHALLENGES["many updates"].points) == 18
     assert "18 updates" in answer("many updates")["text"]
-    assert "5 points; four" in answer("many updates", [*FAR, [2, 2, 1]])["text"]
+    assert "5 points; expected four" in answer("many updates", [*FAR, [2, 2, 1]])["text"]
     assert "No line separates" in answer("many updates", [*FAR[:3], [0.4, 0.4, 1]])["text"]
     near = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.5001, 0.5001, 1]]
     assert answer("many updates", near)["done"]
@@ -66,9 +66,9 @@ def test_one_point_that_breaks_separability():
         points = [*start, extra]
         assert answer("one point", points)["done"] == (not separable(points))
     moved = [[9.0, 9.0, 1], *start[1:], [0.2, -0.3, 1]]
-    assert "stay where they are" in answer("one point", moved)["text"]
+    assert "must not move" in answer("one point", moved)["text"]
     two = [*start, [0.2, -0.3, 1], [0.2, -0.3, 1]]
-    assert "there are 2 more" in answer("one point", two)["text"]
+    assert "2 were added" in answer("one point", two)["text"]
 
 
 def test_a_step_that_diverges():
@@ -86,7 +86,7 @@ def test_the_points_of_xor():
     assert answer("xor", name="radial_basis", gamma=1.0, centers=4)["done"]
     assert not answer("xor", name="least_squares")["done"]
     others = [*CHALLENGES["xor"].points[:3], [1, 1, 1]]
-    assert "stay as they are" in answer("xor", others)["text"]
+    assert "must not change" in answer("xor", others)["text"]
 
 
 def test_a_penalty_that_costs_mistakes():

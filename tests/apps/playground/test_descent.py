@@ -8,7 +8,7 @@ import pytest
 from separatrix.apps.playground.descent import CURVES, descent
 from separatrix.apps.playground.methods import BadRequest
 
-SLOPES = {"square": lambda x: 2 * x, "two minima": lambda x: 4 * x**3 - 4 * x + 0.4}
+SLOPES = {"square": lambda x: 2 * x, "two minima": lambda x: 4 * x**3 - 4 * x + 0.5}
 
 
 @pytest.mark.parametrize("curve", CURVES)
@@ -38,9 +38,9 @@ def test_the_slope_is_that_of_the_curve():
 @pytest.mark.parametrize(
     ("curve", "start", "rate", "stop", "words"),
     [("square", -1, 0.1, "converged", "the minimum"),
-     ("square", -1, 1, "oscillating", "for ever"),
+     ("square", -1, 1, "oscillating", "forever"),
      ("square", -1, 1.1, "diverging", "diverges"),
-     ("square", -1, 0.001, "max_iter", "on its way"),
+     ("square", -1, 0.001, "max_iter", "still moving"),
      ("two minima", -1.6, 0.05, "converged", "the minimum"),
      ("two minima", 1.6, 0.05, "converged", "not the lowest"),
      ("two minima", 1.0, 2.0, "diverging", "diverges")],

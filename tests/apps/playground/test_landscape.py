@@ -98,4 +98,4 @@ def test_a_run_that_diverges_has_its_landscape_too():
     assert np.abs(run.recording.columns.weights).max() > 1e200
     found = landscape(run, 45, {"axes": [0, 1], "box": BOX})
     assert len(found["bands"]) == found["size"] ** 2
-    assert json.dumps(run.told(), allow_nan=False)
+    assert json.dumps(run.facts(), allow_nan=False)

@@ -53,11 +53,11 @@ def test_which_way_the_line_moves(points):
         right = 2 if before == after else 0 if after > before else 1
         assert (asked["row"], asked["right"]) == (row, right)
         assert f"{before:.4g}" in asked["reason"]
-        assert f"Row {row} (class {points[row][2]}) is looked at next" in asked["text"]
+        assert f"Row {row} (class {points[row][2]}) is processed next" in asked["text"]
         rights.add(right)
     assert rights == ({0, 1} if points is XOR else {0, 1, 2})
     assert question(run, "way", 0)["choices"] == [
-        f"So that row 0 lies deeper in class {c}" for c in (1, 0)
+        f"Row 0 lies deeper in class {c}" for c in (1, 0)
     ] + ["It does not move"]
     ended = question(run, "way", len(run.recording))
     assert (ended["choices"], "has ended" in ended["text"]) == ([], True)
@@ -144,7 +144,7 @@ def test_every_word_of_a_fit_has_its_answer():
 def test_more_classes_and_batches():
     run = Run.of({"points": THREE, "method": {"max_iter": 3}})
     asked = question(run, "way", 0)
-    assert asked["choices"][0] == "So that row 0's class leads more"
+    assert asked["choices"][0] == "The lead of row 0's class grows"
     assert asked["right"] == 0
     settings = {"name": "gradient_descent", "form": "batch", "learning_rate": 0.1}
     run = Run.of({"points": OFF, "method": settings})

@@ -235,7 +235,7 @@ def test_requests_are_told_what_is_wrong_with_them(port):
         b'{"kind": "\\ud800"}': "half of a surrogate pair",
         b'{"a": 1, "a": 1}': "the same name twice",
         b'{"a": 1e400}': "1e400 is too large",
-        b'{"a": NaN}': "NaN is not a number that JSON has",
+        b'{"a": NaN}': "NaN is not a JSON number",
         b"\xff": "expected JSON in UTF-8",
         b"": "this is not valid JSON: Expecting value: line 1 column 1",
     }

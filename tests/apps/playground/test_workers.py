@@ -84,7 +84,7 @@ def test_cpu_time_is_limited():
             (first,) = workers.all
             answer = await workers.answer("page", json.dumps(long).encode())
             assert error(answer) == (
-                503, "This took more than 1 seconds of computing, and was stopped: use fewer "
+                503, "This took more than 1 seconds of CPU time and was stopped: use fewer "
                 "points, passes or centres.",
             )  # fmt: skip
             assert first.process.exitcode == -signal.SIGXCPU

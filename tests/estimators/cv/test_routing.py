@@ -54,7 +54,7 @@ def test_what_nobody_asks_for_is_refused():
         LinearClassifierCV().fit(X, Y, taste=None, color=GROUPS, groups=GROUPS)
     with pytest.raises(ValueError, match="'groups' parameter should not be None"):
         LinearClassifierCV(cv=GroupKFold(3)).fit(X, Y)
-    with pytest.raises(ValueError, match="whatever its group: use cv=LeaveOneGroupOut"):
+    with pytest.raises(ValueError, match="ignores groups: use scikit-learn's cv=LeaveOneGroupOut"):
         LinearClassifierCV(cv="loo").fit(X, Y, groups=GROUPS)
     with pytest.raises(ValueError, match="inconsistent"):
         LinearClassifierCV(cv=GroupKFold(3)).fit(X, Y, groups=GROUPS[:50])

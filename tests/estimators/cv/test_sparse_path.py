@@ -152,8 +152,8 @@ def test_what_the_other_kind_of_path_told_is_gone():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"l1_ratio": 0.0}, "l1_ratio=0 leaves no l1"),
-        ({"l1_ratio": [0.5, 0.0]}, "l1_ratio=0 leaves no l1"),
+        ({"l1_ratio": 0.0}, "l1_ratio=0 means no l1"),
+        ({"l1_ratio": [0.5, 0.0]}, "l1_ratio=0 means no l1"),
         ({"l1_ratio": 1.5}, "l1_ratio must be"),
         ({"l1_ratio": []}, "l1_ratio must be"),
         ({"l1_ratio": [[0.5]]}, "l1_ratio must be"),

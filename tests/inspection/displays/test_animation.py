@@ -103,7 +103,10 @@ def test_what_cannot_be_shown_leaves_no_file(tmp_path):
     for call, words in (
         (lambda: animate(clf.trace_, *AND, tmp_path / "run.mp4"), "must end in one of"),
         (lambda: animate(clf.trace_, *AND, tmp_path / "run.gif", seconds=0), "above 0"),
-        (lambda: animate(many.trace_, X, y, tmp_path / "run.gif"), "3 classes: a film shows two"),
+        (
+            lambda: animate(many.trace_, X, y, tmp_path / "run.gif"),
+            "3 classes: an animation shows two",
+        ),
         (lambda: animate(clf.trace_, X[:, :2], y > 0, tmp_path / "run.gif"), "the data of the fit"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -69,7 +69,7 @@ def test_a_start_that_stays_has_a_picture_too():
 
 def test_what_is_not_a_curve_is_refused():
     plane = gradient_descent(lambda x: x @ x, lambda x: 2 * x, [1.0, 2.0])
-    with pytest.raises(ValueError, match="the run is on 2 variables"):
+    with pytest.raises(ValueError, match="the run has 2 variables"):
         DescentDisplay.from_descent(square, plane)
     with pytest.raises(ValueError, match="a smaller and a larger number"):
         DescentDisplay.from_function(square, slope, 1.0, limits=(2, 1))

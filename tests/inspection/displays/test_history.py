@@ -113,5 +113,5 @@ def test_what_is_not_there_is_refused():
     unknown = {"pass": np.arange(3), "objective": np.full(3, np.nan)}
     with pytest.raises(ValueError, match="neither objective nor mistakes"):
         HistoryDisplay(unknown).plot()
-    with pytest.raises(ValueError, match="did not tell its 'objective'"):
+    with pytest.raises(ValueError, match="did not record 'objective'"):
         HistoryDisplay(unknown).plot(columns="objective")

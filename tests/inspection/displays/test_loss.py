@@ -73,7 +73,7 @@ def test_the_soft_maximum_is_above_the_maximum_by_log_2_at_most():
     assert text.xy == (0.0, pytest.approx(0.5 * np.log(2)))
     low, high = fill.get_paths()[0].vertices.min(axis=0), fill.get_paths()[0].vertices.max(axis=0)
     assert (low[0], high[0]) == (-2, 3)
-    with pytest.raises(ValueError, match="gap is that between two losses, and there are 7"):
+    with pytest.raises(ValueError, match="gap needs two losses, got 7"):
         LossDisplay.from_losses(gap=True)
 
 
@@ -108,5 +108,5 @@ def test_many_classes_have_no_one_margin():
     clf = LinearClassifier().fit(X, y)
     with pytest.raises(ValueError, match="there are 3 classes"):
         LossDisplay.from_estimator(clf, X, y)
-    with pytest.raises(TypeError, match="no function of one margin"):
+    with pytest.raises(TypeError, match="not a function of one margin"):
         LossDisplay.from_losses([losses.Hinge().multiclass()])

@@ -117,5 +117,5 @@ def test_a_path_of_sparse_models_is_drawn_along_its_strengths():
     plain = PathDisplay.from_path(path(X, Y == 1, strengths=3), name="mine")
     assert plain.axes_[0].get_title() == "mine"
     assert plain.ax_.get_ylabel() == "weight"
-    with pytest.raises(TypeError, match="ndarray is no path: expected what separatrix"):
+    with pytest.raises(TypeError, match="ndarray is not a path: expected the result of separatrix"):
         PathDisplay.from_path(found.coefficients)

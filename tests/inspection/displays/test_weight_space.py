@@ -108,7 +108,7 @@ def test_of_many_weights_the_two_that_went_furthest_are_drawn():
     W = np.array([np.zeros(5), *(step.weights[0] for step in clf[-1].trace_.replay(Z, y))])
     furthest = np.sort(np.argsort(np.ptp(W, axis=0))[-2:])
     np.testing.assert_array_equal(display.path, W[:, furthest])
-    assert display.ax_.get_title() == "Perceptron: 3 other weights held at their last"
+    assert display.ax_.get_title() == "Perceptron: 3 other weights fixed at the end"
 
 
 def test_a_flat_objective_and_one_feature():

@@ -10,21 +10,21 @@ import sys
 
 
 def main() -> None:
-    """Run the command with the arguments of this process, and end it."""
-    # Who asks the process to end is asking what Ctrl-C asks: a fit is kept.
+    """Run the command with the arguments of this process, then exit."""
+    # A request to terminate is treated like Ctrl-C: a fit is saved.
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         sys.exit(_run())
-    except KeyboardInterrupt:  # before there is a command
+    except KeyboardInterrupt:  # before the command has started
         sys.stderr.write("separatrix: interrupted; nothing was written\n")
         sys.exit(130)
-    finally:  # a program that called this goes on
+    finally:  # a calling program continues
         signal.signal(signal.SIGTERM, before)
 
 
 def _run() -> int:
     try:
-        import rich  # noqa: F401  here only to say which of both is missing
+        import rich  # noqa: F401  imported only to report which of both is missing
         import typer  # noqa: F401
     except ImportError as error:
         sys.stderr.write(
@@ -37,17 +37,17 @@ def _run() -> int:
         return 2
     from .app import run
 
-    gc.freeze()  # imported modules stay: a table of many columns need not have them looked through
+    gc.freeze()  # imported modules stay: the garbage collector need not search them
     return run(sys.argv[1:])
 
 
 def _streams_are_ready() -> bool:
-    """Whether there is a standard output; closed ones of the other two lead to ``/dev/null``.
+    """Whether there is a standard output; a closed stdin or stderr is redirected to ``/dev/null``.
 
-    Names of files may hold what an encoding has no character for: it is printed as an escape.
+    File names may contain characters that the encoding lacks: they are printed as escapes.
     """
     has_output = sys.stdout is not None
-    for number in range(3):  # else files that are opened later would get these numbers
+    for number in range(3):  # otherwise files opened later would get these numbers
         try:
             os.fstat(number)
         except OSError:

@@ -1,4 +1,4 @@
-"""All commands as one program, and how it ends: exit codes and errors."""
+"""All commands as one program, with exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .output import UNTITLED, console, print_json, single_line
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
 USAGE_ERRORS: Any = typer.BadParameter.__mro__[:-3]
-"""What typer raises where the command is used wrongly: it may have a click of its own."""
+"""Exceptions of typer for wrong use of the command: it may bundle its own click."""
 HELP = """Linear classifiers from files, each with a proof of how good it is.
 
-Exit codes: 0 ok, 2 wrong use or bad input, 3 not separable (check), 70 an error of the program
-itself (--debug shows where), 130 interrupted: what was fitted so far is saved, and named.
+Exit codes: 0 ok, 2 wrong usage or bad input, 3 not separable (check), 70 an error of the program
+itself (--debug shows where), 130 interrupted: the fit so far is saved, and its file named.
 """
 
 
 class Interrupted(Exception):
-    """Ctrl-C, which typer would take for the end without a word."""
+    """Ctrl-C, which typer would treat as a silent exit."""
 
 
 def interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same command; what Ctrl-C leaves undone is told."""
+    """Wrap a command so that it reports what Ctrl-C left undone."""
 
     @wraps(command)
     def call(**given: Any) -> Any:
@@ -64,17 +64,20 @@ def _version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell which one.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an error comes from (anywhere in the line).")
+        bool, typer.Option("--debug", help="Show where an error comes from (anywhere on the line).")
     ] = False,
 ) -> None:
-    """Options of all commands; what ``--debug`` asks for is done by ``run``."""
+    """Options of all commands; ``run`` handles ``--debug``."""
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command, and say with which code the process should end."""
+    """Run the command and return the exit code of the process."""
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     command = next((word for word in arguments if not word.startswith("-")), "")
@@ -94,7 +97,7 @@ def run(arguments: list[str]) -> int:
             unnamed = isinstance(error, OSError) and error.filename is None
             if isinstance(error, BrokenPipeError) and unnamed:
                 _discard_output()
-                return OK  # the reader of our output has seen enough
+                return OK  # the reader of our output closed it
             if debug:
                 traceback.print_exc()
             code, message = _ending(error)
@@ -119,28 +122,28 @@ def _printed(command: str, error: dict[str, Any] | None) -> bool:
 
 
 def _discard_output() -> None:
-    """Send what is left for standard output to ``/dev/null``: the process flushes at its end."""
+    """Redirect the rest of standard output to ``/dev/null``: the process flushes it on exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
 
 
 def _ending(error: BaseException | None) -> tuple[int, str]:
-    """The exit code and the line or two that an error comes to."""
+    """The exit code and the one or two lines to print for an error."""
     if isinstance(error, (KeyboardInterrupt, Interrupted, typer.Abort)):
         return INTERRUPTED, single_line(f"interrupted; {str(error) or 'nothing was written'}")
     if isinstance(error, USAGE_ERRORS):
-        return WRONG_USE, single_line(f"{error.format_message()} (--help shows what can be said)")
+        return WRONG_USE, single_line(f"{error.format_message()} (see --help)")
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
         return WRONG_USE, single_line(f"{name}{error.strerror}")
     if isinstance(error, (ValueError, ImportError, MemoryError, OSError)):
         return WRONG_USE, as_options(single_line(str(error)))
-    told = f"{type(error).__name__}: {single_line(str(error))}"
-    return UNEXPECTED, f"{told}\nThis is an error of the program; --debug shows where it happened."
+    text = f"{type(error).__name__}: {single_line(str(error))}"
+    return UNEXPECTED, f"{text}\nThis is an error of the program; --debug shows where it happened."
 
 
-WORDS = (  # what the library calls its arguments, and what a user of the command says instead
+WORDS = (  # arguments of the library, and the options that replace them
     (r"\bvalidation=([\d.]+)", r"--test \1"),
     (r"categorical=\{'([^']*)': '\w+'\}", r"--as-category '\1'"),
     (r"\bfeatures=\[\.\.\.\]", "--drop"),
@@ -158,7 +161,7 @@ WORDS = (  # what the library calls its arguments, and what a user of the comman
 
 
 def as_options(message: str) -> str:
-    """The same with the options of the command in place of arguments of Python."""
+    """Replace the names of Python arguments in a message by options of the command."""
     for python, option in WORDS:
         message = re.sub(python, option, message)
     return message

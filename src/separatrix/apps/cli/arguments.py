@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what completes them in a shell."""
+"""Arguments and options that several commands share, and their completion in a shell."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import separatrix
 
 LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
 LOSSES += separatrix.losses.FORMS
-"""Those that a classifier can be trained with."""
+"""Losses that a classifier can be trained with."""
 
 
 def complete_loss(incomplete: str) -> list[str]:
-    """Losses that begin so."""
+    """Losses that begin with this text."""
     return [name for name in LOSSES if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Columns of the CSV file that was named before, if there is one."""
+    """Columns of the CSV file that was named before, if any."""
     named = [Path(word) for word in (*(ctx.params.get("data") or ()), *ctx.args)]
     try:
         with next(path for path in named if path.is_file()).open(encoding="utf-8-sig") as file:
             first = file.readline()
         names = next(csv.reader([first], delimiter=";" if ";" in first else ","))
     except (OSError, ValueError, StopIteration):
-        return []  # whatever is wrong, the command itself will say so
+        return []  # the command itself will report the error
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -45,35 +45,36 @@ Target = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(help="Column of weights of rows.", autocompletion=complete_column),
+    typer.Option(help="Column of sample weights.", autocompletion=complete_column),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Column to leave out (again for more).", autocompletion=complete_column),
+    typer.Option(help="Column to leave out (can be repeated).", autocompletion=complete_column),
 ]
 AsCategory = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column whose numbers are names (again for more).", autocompletion=complete_column
+        help="Numeric column to treat as categories (can be repeated).",
+        autocompletion=complete_column,
     ),
 ]
 Missing = Annotated[
     str | None,
     typer.Option(
-        help="What becomes of missing values: indicator (the mean, and a feature that says so), "
+        help="How to fill missing values: indicator (the mean, and a feature that marks them), "
         "mean, zero or error. [default: indicator]"
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help="csv, parquet, arrow, svmlight or npy, where the suffix does not tell."),
+    typer.Option(help="csv, parquet, arrow, svmlight or npy, if the suffix does not show it."),
 ]
 Loss = Annotated[
     str,
-    typer.Option(help="What a wrong answer costs.", autocompletion=complete_loss),
+    typer.Option(help="Loss function.", autocompletion=complete_loss),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
 Standardize = Annotated[
     bool,
-    typer.Option(help="Measure features in deviations, so that the penalty treats them alike."),
+    typer.Option(help="Scale features to unit variance, so that the penalty treats them alike."),
 ]

@@ -1,4 +1,4 @@
-"""``demo``: data, a verdict, a fit with its proof, pictures, and what to try next."""
+"""``demo``: data, a verdict, a fit with its proof, pictures, and suggested next commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .fitting import SETTINGS, fit_and_save, told_end
+from .fitting import SETTINGS, fit_and_save, report_end
 from .inputs import Options
 from .output import console, print_json, printable, table
 from .proving import checked
@@ -25,10 +25,10 @@ from .written import written
 
 
 def demo(
-    folder: Annotated[str, typer.Argument(help="Where its files go.")] = "demo",
+    folder: Annotated[str, typer.Argument(help="Folder for the files.")] = "demo",
     json: arg.Json = False,
 ) -> int:
-    """Train on data that comes along, and leave the model and pictures in a folder."""
+    """Train on built-in data, and write the model and pictures to a folder."""
     began, out = time.perf_counter(), console(quiet=json)
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def demo(
     figures = [{name: each[name] for name in FIGURES} for each in lessons]
     out.print(table("", FIGURES, (list(each.values()) for each in figures)))
     out.print(
-        "'no mistakes' proves that a line separates the rows, 'cycle' that the run would go on for "
+        "'no mistakes' proves that a line separates the rows, 'cycle' that the run would go on for"
         "ever, 'optimal' that no line has an objective lower by a millionth.\n"
     )
     files = [str(path) for path in (data, model, *_draw(where, lessons, separatrix.load(model)))]
@@ -57,11 +57,11 @@ def demo(
     out.print(printable(f"In {seconds:.1f} s: {', '.join(files)}\n\nTry next:"), soft_wrap=True)
     for line in commands:
         out.print(printable(f"  {line}"), soft_wrap=True)
-    return told_end(fit)
+    return report_end(fit)
 
 
 def _commands(data: Path, model: Path) -> list[str]:
-    """What to try next."""
+    """Commands to try next."""
     lines = (
         ["inspect", str(model)],
         ["predict", str(model), str(data), "--proba"],
@@ -72,7 +72,7 @@ def _commands(data: Path, model: Path) -> list[str]:
 
 def _write_tumours(path: Path) -> None:
     """569 tumours by 30 measures of their cells (Wolberg, Street and Mangasarian, 1995)."""
-    from sklearn.datasets import load_breast_cancer  # here: other commands do without
+    from sklearn.datasets import load_breast_cancer  # imported here: other commands do not need it
 
     found = load_breast_cancer()
     with written(str(path)) as file:
@@ -101,7 +101,7 @@ def _lessons() -> list[dict[str, Any]]:
     problems["iris"] = (irises.data[kinds, 2:], names)
     found = []
     for data, (X, y) in problems.items():
-        # The tables in the order of the course; the irises are sorted by kind, so shuffled.
+        # The tables in the order of the course; the irises, sorted by species, are shuffled.
         models = {
             "perceptron": separatrix.Perceptron(shuffle=data == "iris", random_state=0),
             "logistic": separatrix.LinearClassifier("logistic", l2=1e-3),
@@ -119,7 +119,7 @@ def _lessons() -> list[dict[str, Any]]:
 
 
 def _draw(where: Path, lessons: list[dict[str, Any]], model: Any) -> list[Path]:
-    """Boundaries of the small problems, and the fit of the model; none without matplotlib."""
+    """Draw the boundaries of the small problems and the fit of the model, with matplotlib."""
     try:
         import matplotlib as mpl
     except ImportError:

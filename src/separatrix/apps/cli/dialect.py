@@ -1,4 +1,4 @@
-"""The text of a CSV file as it is written, so that columns are added to it in the same way."""
+"""The format of a CSV file, so that columns can be added to it in the same format."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from typing import Any
 
 BYTE_ORDER_MARK = "\ufeff"
 SEPARATOR_LINE = "sep=;"
-"""What some spreadsheets write before the names of the columns."""
+"""Line that some spreadsheets write before the names of the columns."""
 NUMBER = re.compile(r"\s*[-+]?\d*([.,])\d+([eE][-+]?\d+)?\s*")
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh91AY&SY": "bz2"}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What stands between values, in numbers, at the end of lines, and before all of them."""
+    """Delimiter, decimal sign, line end and prefix of a CSV file."""
 
     delimiter: str
     newline: str
     start: str
-    """A byte order mark and the line ``sep=;``, if they are there."""
+    """A byte order mark and the line ``sep=;``, if present."""
 
     @classmethod
     def of(cls, path: str) -> Dialect:
-        """That of the first line."""
+        """Detect the dialect from the first line."""
         with _text(path) as lines:
             first = lines.readline()
         line = first.removeprefix(BYTE_ORDER_MARK)
@@ -45,7 +45,7 @@ class Dialect:
         )
 
     def records(self, path: str) -> Iterator[tuple[str, list[str]]]:
-        """Names and rows: as they are written, without the ends of their lines, and as values."""
+        """Names and rows: each as raw text without the line end, and as values."""
         taken: list[str] = []
 
         def noted() -> Iterator[str]:
@@ -61,9 +61,9 @@ class Dialect:
                 taken.clear()
 
     def decimal(self, path: str) -> str:
-        """What a number has before its fraction: a comma only where semicolons are.
+        """The decimal sign: a comma is possible only if values are separated by semicolons.
 
-        There it is a comma unless the file has decimal points, and no commas.
+        Then it is a comma unless the file has decimal points and no commas.
         """
         if self.delimiter != ";":
             return "."
@@ -73,13 +73,13 @@ class Dialect:
 
 
 def with_decimal(value: Any, sign: str) -> Any:
-    """A value as a file has it whose numbers have this sign."""
+    """Write a value with this decimal sign."""
     return repr(value).replace(".", sign) if isinstance(value, float) else value
 
 
 @contextmanager
 def _text(path: str) -> Iterator[Any]:
-    """The text of a file, which may be compressed; what is no UTF-8 is kept as it is."""
+    """The text of a file, which may be compressed; bytes that are not UTF-8 are kept."""
     import pyarrow as pa
 
     with open(path, "rb") as file:

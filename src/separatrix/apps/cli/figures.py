@@ -1,4 +1,4 @@
-"""Figures about models and data: what was read, how well a model does, what tells it so."""
+"""Figures about models and data: what was read, how well a model does, its strongest features."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .output import counted, percent
 
 Array = NDArray[np.float64]
 
-TELLING = 8
-"""Coefficients that are shown."""
+MOST_SHOWN = 8
+"""Maximum number of coefficients shown."""
 FEW_CLASSES = 8
-"""A confusion matrix of more is not read."""
+"""Maximum number of classes of a confusion matrix."""
 
 
 def class_counts(source: Any) -> list[dict[str, Any]]:
-    """What the rows of every class weigh: how many there are, unless they have weights."""
+    """The weight of the rows of every class: their number, unless they have weights."""
     sums = source.class_weight_sums().tolist()
     return [
         {"label": label, "rows": int(size) if float(size).is_integer() else size}
@@ -27,7 +27,7 @@ def class_counts(source: Any) -> list[dict[str, Any]]:
 
 
 def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
-    """What was read: of columns what is known from rows that are trained on."""
+    """What was read; facts about columns are taken from the training rows only."""
     encoding = getattr(rows.reading, "encoding", None)
     found: dict[str, Any] = {
         "file": name, "rows": source.n_rows, "features": source.n_features, "columns": None,
@@ -51,7 +51,7 @@ def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
 
 
 def _missing(encoding: Any, sums: Array) -> dict[str, int]:
-    """How many values the columns lack that have a feature which says so: its sum."""
+    """Missing values of the columns with an indicator feature: the sum of that feature."""
     found, first = {}, 0
     for column in encoding.columns:
         if column.kind == "number" and column.indicator:
@@ -67,7 +67,7 @@ def _added(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[
 
 
 def data_lines(facts: dict[str, Any]) -> list[str]:
-    """The same in words."""
+    """The same as sentences."""
     width = facts["columns"] if facts["columns"] is not None else facts["features"]
     what = "column" if facts["columns"] is not None else "feature"
     lines = [f"Read {facts['file']}: {counted(facts['rows'], 'row')}, {counted(width, what)}."]
@@ -77,15 +77,15 @@ def data_lines(facts: dict[str, Any]) -> list[str]:
     lines.append(f"{len(classes)} classes: {few}{more}.")
     if facts["missing"]:
         each = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
-        lines.append(f"Values missing in rows to train on: {each}.")
+        lines.append(f"Values missing in training rows: {each}.")
     if facts["categories"]:
         each = ", ".join(f"{name} ({count:,})" for name, count in facts["categories"].items())
-        lines.append(f"Columns of categories: {each}.")
+        lines.append(f"Categorical columns: {each}.")
     return lines
 
 
 def feature_sums(rows: Any) -> tuple[Array, Array] | None:
-    """Sums and sums of squares of every feature of rows in memory, each row counted once."""
+    """Sums and sums of squares of the features of rows in memory, each row counted once."""
     if not hasattr(rows, "block"):
         return None
     X = rows.block().X
@@ -97,7 +97,7 @@ def feature_sums(rows: Any) -> tuple[Array, Array] | None:
 
 
 def deviations(model: Any, rows: Any = None) -> Array | None:
-    """Of the features: known to a model that divides by them, else those of the rows."""
+    """Standard deviations of the features: those of a standardising model, else of the rows."""
     if getattr(model, "scale_", None) is not None:
         scale: Array = model.scale_
         return scale
@@ -108,8 +108,8 @@ def deviations(model: Any, rows: Any = None) -> Array | None:
     return np.sqrt(np.maximum(sums[1] / n - (sums[0] / n) ** 2, 0.0))
 
 
-def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str, Any]]:
-    """The coefficients that matter most, by |coefficient| times the deviation of its feature."""
+def important(model: Any, rows: Any = None, most: int = MOST_SHOWN) -> list[dict[str, Any]]:
+    """The most important coefficients, by |coefficient| times the deviation of the feature."""
     if not hasattr(model, "coef_"):
         return []
     scale = deviations(model, rows)
@@ -132,7 +132,7 @@ def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str,
 
 
 def labels_and_weights(source: Any) -> tuple[NDArray[Any], Array]:
-    """The label and the weight of every row."""
+    """The labels and the weights of all rows."""
     labels, weights = [], []
     for block in source.blocks():
         two = len(source.classes) == 2
@@ -143,7 +143,7 @@ def labels_and_weights(source: Any) -> tuple[NDArray[Any], Array]:
 
 
 def measure(model: Any, source: Any, majority: Any = None) -> dict[str, Any]:
-    """How a model does on labelled rows; ``majority`` is the label to answer without looking."""
+    """Performance of a model on labelled rows; ``majority`` is the most frequent label."""
     labels, weights = labels_and_weights(source)
     predicted = model.predict(source)
     right = predicted == labels
@@ -172,7 +172,7 @@ def measure(model: Any, source: Any, majority: Any = None) -> dict[str, Any]:
 
 
 def _log_loss(model: Any, source: Any, labels: NDArray[Any], weights: Array) -> float | None:
-    """Of the probabilities that a model gives, if it gives any and knows all labels."""
+    """Log loss, if the model gives probabilities and knows all labels."""
     if not hasattr(model, "predict_proba") or not set(labels.tolist()) <= {
         *model.classes_.tolist()
     }:
@@ -185,15 +185,15 @@ def _log_loss(model: Any, source: Any, labels: NDArray[Any], weights: Array) -> 
 
 PROOFS = {
     "closed form": "It is the solution of linear equations, not proven further.",
-    "tol": "Progress has ended; how far the minimum is, nothing proves.",
+    "tol": "Progress has ended; the distance from the minimum is not proven.",
     "no progress": "Rounding, or the solver, allows no smaller gap.",
-    "no mistakes": "Every row to train on is right, which proves that they can be separated.",
-    "cycle": "The run has come back to where it was and would go on for ever: no plane was found.",
-    "no minimum": "There is no minimum: without a penalty the objective falls for ever, for the "
+    "no mistakes": "Every training row is classified correctly, so they can be separated.",
+    "cycle": "The run is back at earlier weights and would go on forever: no plane was found.",
+    "no minimum": "There is no minimum: without a penalty the objective decreases forever, as the "
     "classes can be separated. Give --l2 a number above 0.",
-    "diverged": "It went astray: the objective ended above where it began.",
-    "max_iter": "It was cut off by --max-iter before it had settled.",
-    "interrupted": "It was interrupted: this is the model of the last whole pass.",
+    "diverged": "It diverged: the objective ended above its start.",
+    "max_iter": "It reached --max-iter before it had converged.",
+    "interrupted": "It was interrupted: this is the model of the last complete pass.",
 }
 
 
@@ -221,7 +221,7 @@ def fit_facts(model: Any) -> dict[str, Any]:
 
 
 def _selection(model: Any) -> dict[str, int] | None:
-    """Of a model with l1: features with a weight, those proven to have none, and the others."""
+    """Counts for a model with l1: features with a weight, proven to have none, and others."""
     if not getattr(model, "l1_", getattr(model, "l1", None)):
         return None
     selected, zero = model.selected_.any(axis=0), model.zero_.all(axis=0)
@@ -230,12 +230,12 @@ def _selection(model: Any) -> dict[str, int] | None:
 
 
 def selection_line(facts: dict[str, Any]) -> str:
-    """How many features a model needs, and what is proven of the others."""
+    """How many features a model uses, and what is proven about the others."""
     found, features = facts["selection"], counted(facts["features"], "feature")
     line = f"Selected: {found['selected']:,} of {features}."
     if found["zero"]:
         proven = "is" if found["zero"] == 1 else "are"
-        line += f" {found['zero']:,} {proven} proven to weigh 0 in every minimum."
+        line += f" {found['zero']:,} {proven} proven to have weight 0 in every minimum."
     if found["undecided"]:
         weigh = "weighs" if found["undecided"] == 1 else "weigh"
         line += f" {found['undecided']:,} {weigh} 0 here, which is not proven."
@@ -254,5 +254,5 @@ def proof_line(facts: dict[str, Any]) -> str:
 
 
 def percent_of(share: float) -> str:
-    """A share of any size, by two digits."""
+    """Format a share of any size with two digits."""
     return percent(share) if share >= 0.01 else f"{100.0 * share:.1e} %"

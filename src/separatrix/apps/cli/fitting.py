@@ -1,4 +1,4 @@
-"""``fit``: from a file to a model that was measured on rows held out."""
+"""``fit``: from a file to a model that was measured on held-out rows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SETTINGS: dict[str, Any] = {
     "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
     "random_state": 0,
 }  # fmt: skip
-"""Of classifiers, unless said otherwise."""
-L2_BESIDE_L1 = 1e-4
-"""Unless said otherwise; without an l1 it is searched."""
+"""Default settings of classifiers."""
+L2_WITH_L1 = 1e-4
+"""Default with an l1; without an l1 the l2 is searched."""
 PARTIAL = {
-    "fit": "the model of the last whole pass is in",
+    "fit": "the model of the last complete pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
 }
 
@@ -41,38 +41,39 @@ def fit(
     l1: Annotated[
         float,
         typer.Option(
-            help="Strength of a penalty that selects features: the others weigh exactly 0."
+            help="Strength of the penalty that selects features: the others get weight 0."
         ),
     ] = 0.0,
     l2: Annotated[
         str | None,
         typer.Option(
-            help="Strength of the penalty, or auto: by cross-validation. Unless said, auto, and "
-            f"{L2_BESIDE_L1:g} with --l1."
+            help="Strength of the penalty, or auto: by cross-validation. Default: auto, or "
+            f"{L2_WITH_L1:g} with --l1."
         ),
     ] = None,
     test: Annotated[
-        float, typer.Option(help="Share of the rows to hold out and measure by; 0 for none.")
+        float, typer.Option(help="Share of the rows to hold out for measuring; 0 for none.")
     ] = 0.2,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the model goes.")
+        str, typer.Option("--output", "-o", help="File for the model.")
     ] = "model.sep",
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let every class weigh the same.")
+        bool, typer.Option("--balanced", help="Give every class the same weight.")
     ] = False,
     standardize: arg.Standardize = SETTINGS["standardize"],
     tol: Annotated[
-        float, typer.Option(help="How near to its minimum the objective is proven to be, relative.")
+        float,
+        typer.Option(help="Relative distance of the objective from its minimum to be proven."),
     ] = SETTINGS["tol"],
     max_iter: Annotated[int, typer.Option(help="Most passes.")] = SETTINGS["max_iter"],
     format: arg.Format = None,
     cache: Annotated[
         str | None,
-        typer.Option(help="Folder for decoded rows, where there are more than memory holds."),
+        typer.Option(help="Folder for decoded rows, if they do not fit in memory."),
     ] = None,
     trace: Annotated[
         str | None,
@@ -80,9 +81,9 @@ def fit(
     ] = None,
     json: arg.Json = False,
 ) -> int:
-    """Fit a classifier to the rows of a file, measure it on rows held out, and save it.
+    """Fit a classifier to the rows of a file, measure it on held-out rows, and save it.
 
-    The rows to measure by are set aside first: categories, means and the penalty are found on the
+    The held-out rows are set aside first: categories, means and the penalty are found on the
     others, and the model that is saved is the one that was measured.
     """
     if not 0.0 <= test < 1.0:
@@ -103,11 +104,11 @@ def fit(
         print_json("fit", found)
     else:
         show_fit(found, console(stderr=to_stdout))
-    return told_end(found)
+    return report_end(found)
 
 
-def told_end(found: dict[str, Any]) -> int:
-    """The code to end with; of a fit that was cut short it is told what was kept."""
+def report_end(found: dict[str, Any]) -> int:
+    """Report what was saved of an interrupted fit; return the exit code."""
     if found["interrupted"] is None:
         return 0
     say(f"Interrupted: {PARTIAL[found['interrupted']]} {found['model']['file']}.")
@@ -115,18 +116,20 @@ def told_end(found: dict[str, Any]) -> int:
 
 
 def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
-    """The setting that an l1 other than 0 is."""
+    """The settings for an l1 other than 0."""
     if not 0.0 <= l1 < np.inf:
         raise ValueError(f"--l1 {l1:g}: expected a number, 0 or more")
     if not l1:
         return {}
     if not separatrix.get_loss(loss).smooth:
         raise ValueError(
-            f"--l1 is not for --loss {loss}, which has a kink: say --loss squared_hinge or logistic"
+            f"--l1 is not for --loss {loss}, which is not smooth: use --loss squared_hinge or "
+            "logistic"
         )
     if trace is not None:
         raise ValueError(
-            f"--trace {trace}: steps are told for the penalty l2 alone; leave out --l1 or --trace"
+            f"--trace {trace}: steps are recorded for the l2 penalty only; leave out --l1 or "
+            "--trace"
         )
     return {"l1": l1}
 
@@ -134,9 +137,9 @@ def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
 def _penalty(l2: str | None, l1: float) -> float | None:
     """A number, or None for auto."""
     if l2 is None and l1:
-        return L2_BESIDE_L1
+        return L2_WITH_L1
     if l2 == "auto" and l1:
-        raise ValueError("--l2 auto searches without --l1: give --l2 a number beside it, or 0")
+        raise ValueError("--l2 auto searches without --l1: with --l1, give --l2 a number, or 0")
     if l2 is None or l2 == "auto":
         return None
     try:
@@ -156,12 +159,12 @@ def fit_and_save(
     output: str,
     trace: str | None = None,
 ) -> dict[str, Any]:
-    """All that is told of a fit whose model is then in a file."""
+    """Fit, save the model, and return everything that is reported."""
     check_output(output, *data)
     if trace is not None:
         check_output(trace, *data)
         if os.path.realpath(trace) == os.path.realpath(output) != os.devnull:
-            raise ValueError(f"--trace {trace}: the model goes there; name another file")
+            raise ValueError(f"--trace {trace}: this is the file of the model; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
@@ -170,7 +173,7 @@ def fit_and_save(
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
-                "The rows take more than 1 GB, and are read and decoded anew at each pass: "
+                "The rows take more than 1 GB, and are read and decoded again in each pass: "
                 "--cache FOLDER keeps them decoded."
             )
         began = time.perf_counter()
@@ -185,8 +188,8 @@ def fit_and_save(
         try:
             found = fit_report(data, source, rows, model)
         except KeyboardInterrupt as error:
-            told = f"the model is in {output}, and was not measured"
-            raise KeyboardInterrupt(told) from error
+            message = f"the model is in {output}, but was not measured"
+            raise KeyboardInterrupt(message) from error
     found["model"] |= {"file": output, "seconds": seconds}
     return found | {"interrupted": interrupted}
 
@@ -194,6 +197,6 @@ def fit_and_save(
 def _check_recorded(trace: str, rows: int) -> None:
     if rows > RECORDED_ROWS:
         raise ValueError(
-            f"--trace {trace}: a fit is told step by step for {RECORDED_ROWS:,} rows at most, and "
-            f"there are {rows:,} to train on; give it fewer, or a larger --test"
+            f"--trace {trace}: a fit is recorded for at most {RECORDED_ROWS:,} rows, but "
+            f"there are {rows:,} training rows; use fewer, or a larger --test"
         )

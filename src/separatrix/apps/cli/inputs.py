@@ -1,4 +1,4 @@
-"""What commands read: files, globs and standard input, with the columns that are asked for."""
+"""Inputs of commands: files, globs and standard input, with the requested columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 
 @dataclass
 class Options:
-    """What is said of the columns of a table."""
+    """Options about the columns of a table."""
 
     target: str | None = None
     weight: str | None = None
@@ -42,7 +42,7 @@ class Options:
     features: list[str] | None = None
 
     def read(self, paths: list[str]) -> Any:
-        """A source of the rows; without labels it is an error."""
+        """Read the rows as a source; missing labels are an error."""
         if self.missing is not None:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
@@ -63,7 +63,7 @@ class Options:
         if not len(source.classes):
             names = source.reading.encoding.feature_names.tolist()
             raise ValueError(
-                f"{paths[0]}: which column holds the labels? Say --target NAME; the columns are "
+                f"{paths[0]}: which column contains the labels? Use --target NAME; the columns are "
                 f"{', '.join(names)}"
             )
         if len(source.classes) < 2:
@@ -74,14 +74,14 @@ class Options:
         return source
 
     def has_columns(self, paths: list[str]) -> bool:
-        """Whether these are tables."""
+        """Whether the files are tables."""
         if self.format is not None:
             return not self.format.startswith(("svmlight", "npy"))
         return not any(suffix in PLAIN_SUFFIXES for suffix in Path(paths[0]).suffixes)
 
 
 def choice(option: str, given: str, known: Sequence[str]) -> None:
-    """An error with the name that is nearest, unless it is one of those known."""
+    """Raise an error that suggests the closest name, unless the name is known."""
     if given not in known:
         near = get_close_matches(given, known, n=1)
         asked = f"; is it {near[0]!r}?" if near else ""
@@ -89,24 +89,24 @@ def choice(option: str, given: str, known: Sequence[str]) -> None:
 
 
 def read_like(model: Any, paths: list[str], **options: Any) -> Any:
-    """Labelled rows as a model reads them."""
+    """Read labelled rows in the way that a model reads them."""
     try:
         return _named(paths, lambda: separatrix.read(paths, like=model, **options))
-    except TypeError as error:  # rows of another kind than those of the fit
+    except TypeError as error:  # rows of another type than at the fit
         raise ValueError(f"{paths[0]}: {error}") from error
 
 
 class Judged(NamedTuple):
-    """Rows to judge a model by."""
+    """Rows on which a model is evaluated."""
 
     rows: Any
-    """Those of its fit; of another file, or of a fit that held none out, all."""
+    """Training rows of the fit, or all rows of another file or of a fit without held-out rows."""
     held_out: Any
     is_of_fit: bool | None
-    """Whether the file is that of the fit; None where the model cannot tell."""
+    """Whether the file is that of the fit; None if the model cannot say."""
 
-    def told(self, data: list[str], by: Any = None) -> dict[str, Any]:
-        """For ``--json``: those that it is judged ``by``, unless it is by ``rows``."""
+    def facts(self, data: list[str], by: Any = None) -> dict[str, Any]:
+        """For ``--json``: ``rows``, and ``by`` if the model is judged by these."""
         held_out = 0 if self.held_out is None else self.held_out.n_rows
         n_rows = (self.rows if by is None else by).n_rows
         facts = {"file": " ".join(data), "rows": n_rows, "held_out_rows": held_out}
@@ -114,16 +114,16 @@ class Judged(NamedTuple):
 
 
 def judged(model: Any, paths: list[str], target: str | None, format: str | None) -> Judged:
-    """Labelled rows, in memory if they have room, told apart as a fit did that held some out.
+    """Labelled rows, in memory if they fit, split as in a fit that held some out.
 
-    Whether these are the same is seen by their fingerprint; of another file none is held out.
+    A fingerprint shows whether the file is that of the fit; another file is not split.
     """
     given = {"target": target, "format": format}
     split = getattr(model, "split_", None)
     if split is not None:
         try:
             source = read_like(model, paths, validation=split.held_out or None, **given)
-        except ValueError:  # of other rows so many may not be held out
+        except ValueError:  # other rows may be too few to hold out these
             source = None
         rows = None if source is None else in_memory(source)
         if rows is not None and rows.fingerprint() == split.trained_on:
@@ -133,7 +133,7 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
 
 
 def _named(paths: list[str], read: Any) -> Any:
-    """Errors name the file."""
+    """Add the name of the file to errors."""
     try:
         return read()
     except ValueError as error:
@@ -143,7 +143,7 @@ def _named(paths: list[str], read: Any) -> Any:
 
 @contextmanager
 def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
-    """Paths that can be read again and again; ``-`` is standard input, kept in a file meanwhile."""
+    """Paths that can be read repeatedly; ``-`` is standard input, copied to a temporary file."""
     if format is not None:
         choice("--format", format, FORMATS)
     if data != ["-"]:
@@ -168,14 +168,14 @@ def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
 
 
 def files(names: list[str]) -> list[str]:
-    """The files that paths and globs name; those of a glob are sorted."""
+    """The files that paths and globs name; the files of a glob are sorted."""
     found: list[str] = []
     for name in names:
         if glob.has_magic(name) and not Path(name).exists():
             meant = [
                 path for path in sorted(glob.glob(name, recursive=True)) if Path(path).is_file()
             ]
-            found += meant or [name]  # that there is none is told by who reads them
+            found += meant or [name]  # the reader reports that there is none
         else:
             _check_there(name)
             found.append(name)
@@ -183,9 +183,9 @@ def files(names: list[str]) -> list[str]:
 
 
 def _check_there(path: str) -> None:
-    """A file that is not there is an error with the name that is nearest."""
+    """Raise an error that suggests the closest name if a file does not exist."""
     if path == "-":
-        raise ValueError("- is standard input, and stands alone: name files, or - and no file")
+        raise ValueError("- is standard input and cannot be combined: name files, or - alone")
     found = Path(path)
     if found.exists():
         return
@@ -197,34 +197,34 @@ def _check_there(path: str) -> None:
 
 
 def in_memory(source: Any) -> Any:
-    """All rows in memory if they have room there, else the source as it is."""
+    """All rows in memory if they fit, else the source itself."""
     if hasattr(source, "block") or source.n_rows * source.row_bytes > MEMORY_BYTES:
         return source
     return source.sample(source.n_rows)
 
 
 def rows_in_memory(source: Any, what: str) -> Any:
-    """All rows in memory, for commands that work there alone."""
+    """All rows in memory, for commands that need it."""
     rows = in_memory(source)
     if not hasattr(rows, "block"):
         size = source.n_rows * source.row_bytes / 1e9
         raise ValueError(
-            f"{what} works in memory, and these rows take {size:.1f} GB: give it a part of them"
+            f"{what} works in memory, and these rows take {size:.1f} GB: use fewer rows"
         )
     return rows
 
 
 def loaded(path: str) -> Any:
-    """A model file."""
+    """Load a model file."""
     _check_there(path)
     return separatrix.load(path)
 
 
-def anybodys_model(path: str) -> Any:
-    """A model of ours, or one of scikit-learn's that skops wrote; never a pickle."""
+def any_model(path: str) -> Any:
+    """Load a separatrix model, or a scikit-learn model in a skops file; never a pickle."""
     if path.endswith((".pkl", ".pickle", ".joblib")):
         raise ValueError(
-            f"{path} is a pickle, which may run any program when it is opened: write the model by "
+            f"{path} is a pickle, which may run any code when it is opened: write the model with "
             "skops.io.dump(model, 'model.skops') and certify that"
         )
     _check_there(path)
@@ -232,18 +232,16 @@ def anybodys_model(path: str) -> Any:
 
 
 def check_output(path: str, *inputs: str) -> None:
-    """That a file can be written there, before hours are spent on what it is to hold.
+    """Check that a file can be written there, before hours are spent on its contents.
 
-    It must be none of the files that are read: these would be lost.
+    It must not be one of the input files, which would be lost.
     """
     if path == "-":
         raise ValueError(
-            "the output cannot be written to -: only predict writes to standard output by this "
-            "name; name a file, or /dev/stdout"
+            "the output cannot be written to -: only predict accepts this name for standard "
+            "output; name a file, or /dev/stdout"
         )
     check_file_path(path, "the output")
     for read in files([name for name in inputs if name != "-"]):
         if Path(path).is_file() and os.path.samefile(path, read):
-            raise ValueError(
-                f"{path} cannot be written: it is read, and would be lost; name another file"
-            )
+            raise ValueError(f"{path} cannot be written: it is an input file; name another file")

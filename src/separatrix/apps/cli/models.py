@@ -1,4 +1,4 @@
-"""``inspect`` and ``export``: what is in a model file, and the model in other forms."""
+"""``inspect`` and ``export``: the contents of a model file, and the model in other formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .figures import fit_facts, proof_line, selection_line, telling
+from .figures import fit_facts, important, proof_line, selection_line
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
 from .report import show_coefficients
@@ -21,14 +21,14 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
 
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
-    """Show what is in a model file: what was fitted, how it ended, what tells classes apart."""
+    """Show a model file: what was fitted, how the fit ended, its strongest features."""
     estimator = loaded(model)
     split = getattr(estimator, "split_", None)
     found: dict[str, Any] = {
         "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
         "columns": _columns(estimator),
         "held_out": None if split is None else split.held_out or None,
-        "coefficients": telling(estimator),
+        "coefficients": important(estimator),
     }
     if json:
         print_json("inspect", found)
@@ -57,7 +57,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
 
 
 def _columns(model: Any) -> list[str] | None:
-    """Those that a table has to have."""
+    """The columns that a table must have."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
@@ -66,11 +66,11 @@ def export(
     model: arg.Model,
     to: Annotated[str, typer.Option(help="onnx, json, sql or c.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Where it goes, if not beside the model.")
+        str | None, typer.Option("--output", "-o", help="Output file, if not next to the model.")
     ] = None,
     json: arg.Json = False,
 ) -> None:
-    """Write a model as ONNX, JSON, a query of SQL, or a header of C."""
+    """Write a model as ONNX, JSON, a SQL query, or a C header."""
     choice("--to", to, list(SUFFIXES))
     to_stdout = output is not None and goes_to_stdout(output, json)
     estimator = loaded(model)

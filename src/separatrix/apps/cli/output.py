@@ -1,4 +1,4 @@
-"""What is written: tables for people, or one JSON object; messages go to stderr."""
+"""Output: tables for people, or one JSON object; messages go to stderr."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from rich.console import Console
 from rich.table import Table
 
 VERSION = 1
-"""Of the objects that ``--json`` prints: a key that is taken away or means something else counts it
-up, a key more does not. docs/command_line.md has them all."""
+"""Version of the objects that ``--json`` prints: increased if a key is removed or changes its
+meaning, not if a key is added. docs/command_line.md describes them."""
 UNTITLED = "yellow"
 
 
 def console(stderr: bool = False, quiet: bool = False) -> Console:
-    """Where to print: plain text without colours, unless it is a terminal that wants them."""
+    """The console: plain text without colours, unless it is a terminal that supports them."""
     return Console(stderr=stderr, quiet=quiet, markup=False, emoji=False, highlight=False)
 
 
 def say(text: str) -> None:
-    """A message of one line besides the result, on stderr."""
+    """Print a message of one line on stderr."""
     console(stderr=True).print(single_line(text), soft_wrap=True)
 
 
 def print_json(command: str, found: dict[str, Any]) -> None:
-    """The one object of ``--json``."""
+    """Print the JSON object of ``--json``."""
     whole = {"version": VERSION, "command": command} | plain(found)
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(sys.stdout.encoding)
-    except UnicodeEncodeError:  # another encoding, or the name of a file that is not UTF-8
+    except UnicodeEncodeError:  # another encoding, or a file name that is not UTF-8
         text = json.dumps(whole, indent=2, allow_nan=False)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def plain(value: Any) -> Any:
-    """As JSON has it: numbers that are not finite become null."""
+    """Convert to JSON types: numbers that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -58,12 +58,12 @@ def plain(value: Any) -> Any:
 
 
 def single_line(text: str) -> str:
-    """Without line ends, and without characters that a terminal would obey."""
+    """Remove line ends and control characters of the terminal."""
     return printable(re.sub(r"\s*\n\s*", " ", text.strip()))
 
 
 def printable(text: Any) -> str:
-    """What stands in a file may be meant to fool a terminal."""
+    """Escape characters in text from files that could trick a terminal."""
     return "".join(
         c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text)
     )
@@ -72,7 +72,7 @@ def printable(text: Any) -> str:
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: bool = True
 ) -> Table:
-    """A table whose first column is words, and the others numbers."""
+    """A table whose first column is text, and the others numbers."""
     made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
     for at, column in enumerate(columns):
         made.add_column(
@@ -84,14 +84,14 @@ def table(
 
 
 def shown(value: Any) -> str:
-    """A number by as many digits as are read."""
+    """Format a number with a readable number of digits."""
     if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
         return "" if value is None else str(value)
     return f"{value:.4g}"
 
 
 def percent(share: float | None) -> str:
-    """A share to a tenth of a percent."""
+    """Format a share with a tenth of a percent."""
     return "" if share is None else f"{100.0 * share:.1f} %"
 
 

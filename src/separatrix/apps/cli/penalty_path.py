@@ -1,4 +1,4 @@
-"""``path``: what the strength of the penalty does, by cross-validation."""
+"""``path``: the effect of the penalty strength, by cross-validation."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def path(
     data: arg.Data,
     target: arg.Target = None,
     loss: arg.Loss = "logistic",
-    values: Annotated[int, typer.Option(help="How many penalties.")] = VALUES,
+    values: Annotated[int, typer.Option(help="Number of penalties.")] = VALUES,
     score: Annotated[
-        str, typer.Option(help="accuracy, or loss (its negative), of rows left out.")
+        str, typer.Option(help="accuracy, or loss (its negative), on held-out rows.")
     ] = "loss",
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
@@ -57,7 +57,7 @@ def path(
 
 
 def _along(clf: Any) -> dict[str, Any]:
-    """Scores and their errors along the path, the best, and the simplest that is as good."""
+    """Scores and their errors along the path, the best, and the simplest within one error of it."""
     results = clf.cv_results_
     scores, errors = results["mean_test_score"], results["standard_error"]
     best = int(np.argmax(scores))
@@ -82,4 +82,4 @@ def _show(found: dict[str, Any]) -> None:
          marks.get(each["l2"], "")]
         for each in found["path"]
     ]  # fmt: skip
-    out.print(table(f"{score} of rows left out", ["l2", score, "", ""], lines))
+    out.print(table(f"{score} on held-out rows", ["l2", score, "", ""], lines))

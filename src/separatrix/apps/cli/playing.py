@@ -1,4 +1,4 @@
-"""``playground``: the page on which a classifier is seen to learn."""
+"""``playground``: the page that shows how a classifier learns."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from .written import write_recording
 
 def playground(
     link: Annotated[
-        str, typer.Argument(help="What a copied link has from its # on, or a file of the page.")
+        str, typer.Argument(help="The part of a copied link from # onwards, or a file of the page.")
     ] = "",
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where it listens. [default: 8737]")
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on. [default: 8737]")
     ] = None,
     open: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     trace: Annotated[
         str | None,
-        typer.Option(help="Write the link's run to this file, .json or .html, and serve no page."),
+        typer.Option(
+            help="Write the link's run to this file (.json or .html) instead of serving the page."
+        ),
     ] = None,
 ) -> None:
-    """Place points, press Step, and see how a classifier learns; ends by Ctrl-C."""
+    """Place points, press Step, and watch a classifier learn; Ctrl-C ends it."""
     state = links.opened(link) if link else {}
     if trace is not None:
         if not state:
-            raise ValueError("--trace: say of which run, by the link or file that the page gives")
+            raise ValueError("--trace: give the link or file of the run that the page offers")
         from ..playground.runs import Run
 
         check_output(trace)

@@ -1,4 +1,4 @@
-"""How a fit goes, live on stderr where that is a terminal; elsewhere nothing is shown."""
+"""Live progress of a fit on stderr if it is a terminal; otherwise nothing is shown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from .output import console, printable
 
 NARROW = 60
-"""Columns of a terminal below which there is no room for a bar."""
+"""Minimum number of columns of a terminal for a progress bar."""
 
 
 class Watch:
-    """A callback of fits that draws how far they are, with the time that is left.
+    """A callback that draws the progress of fits, with the remaining time.
 
-    Of a search the share of its fits is known. Of a fit the share of the way, in digits, from its
-    first proven or expected distance from the minimum to the one that is asked for.
+    For a search the progress is the share of its fits. For a fit it is the share of the digits from
+    the first proven or expected distance from the minimum to the requested one.
     """
 
     def __init__(self, tol: float = 1e-6) -> None:
@@ -39,29 +39,29 @@ class Watch:
         self._progress.stop()
 
     def stage(self, text: str, total: int | None = None) -> None:
-        """Another part of the work begins, of so many steps if that is known."""
+        """Start another part of the work, with its number of steps if known."""
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(printable(text), total=total)
         self._first = math.nan
 
     def searched(self, l2: float) -> None:
-        """One more fit of the search for l2 has ended."""
+        """Count one more fit of the search for l2."""
         self._progress.update(self._task, advance=1)
 
     def __call__(self, step: Any, info: Any) -> None:
-        """One more pass of the fit that is kept."""
+        """Show one more pass of the final fit."""
         if info.iteration == 1:
             self.stage("Fitting")
-        told = "" if info.objective is None else f", objective {info.objective:.4g}"
+        objective = "" if info.objective is None else f", objective {info.objective:.4g}"
         share = self._share(step, info.objective)
         self._progress.update(
-            self._task, description=f"Fitting: pass {info.iteration:,}{told}",
+            self._task, description=f"Fitting: pass {info.iteration:,}{objective}",
             total=None if share is None else 1.0, completed=share or 0.0,
         )  # fmt: skip
 
     def _share(self, step: Any, objective: float | None) -> float | None:
-        """Of the way from the first known distance to the one that is asked for."""
+        """The share of the way from the first known distance to the requested one."""
         if objective is None or objective <= 0.0:
             return None
         left = step.predicted_decrease

@@ -1,4 +1,4 @@
-"""``check``, ``certify`` and ``diagnose``: what can be proven of data and of models."""
+"""``check``, ``certify`` and ``diagnose``: what can be proven about data and models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .figures import class_counts, labels_and_weights
 from .inputs import (
     Judged,
     Options,
-    anybodys_model,
+    any_model,
     in_memory,
     judged,
     loaded,
@@ -48,7 +48,7 @@ def check(
 
 
 def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
-    """The verdict on the rows of files, as plain data and in words."""
+    """The verdict on the rows of files, as plain data and as text."""
     with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
@@ -56,9 +56,9 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        words, told = str(verdict), verdict.to_dict()  # look at the rows
+        words, proven = str(verdict), verdict.to_dict()  # these compute with the rows
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
-    return {"data": facts, "separability": told}, words
+    return {"data": facts, "separability": proven}, words
 
 
 def certify(
@@ -68,11 +68,11 @@ def certify(
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
-    """Prove how far a model, of ours or of scikit-learn (skops), is above its minimum.
+    """Prove how far a model, of separatrix or of scikit-learn (skops), is above its minimum.
 
-    The rows are to be those of its fit. One that held rows out knows which, and leaves them out.
+    Pass the rows of its fit. A model that held out rows knows which, and leaves them out.
     """
-    estimator = anybodys_model(model)
+    estimator = any_model(model)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Fitting the same objective")
         if type(estimator).__module__.startswith("separatrix"):
@@ -81,23 +81,23 @@ def certify(
         else:
             try:
                 rows, certificate = _certified(estimator, paths, target, format)
-            # What a skops file holds is not checked beyond its types.
+            # The contents of a skops file are checked only by type.
             except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
                 raise ValueError(
                     f"{model} cannot be certified: its attributes do not fit together ({error}); "
-                    "fit the model again, and write it by skops.io.dump(model, 'model.skops')"
+                    "fit the model again, and write it with skops.io.dump(model, 'model.skops')"
                 ) from error
             found = Judged(rows, None, None)
     if json:
-        told = {"model": model, "data": found.told(data), "certificate": certificate.to_dict()}
-        print_json("certify", told)
+        report = {"model": model, "data": found.facts(data), "certificate": certificate.to_dict()}
+        print_json("certify", report)
     else:
-        tell_rows(found)
+        print_rows(found)
         console().print(printable(certificate))
 
 
-def tell_rows(found: Judged) -> None:
-    """Which rows a model is judged by."""
+def print_rows(found: Judged) -> None:
+    """Print which rows a model is evaluated on."""
     if found.is_of_fit:
         without = ""
         if found.held_out is not None:
@@ -105,13 +105,13 @@ def tell_rows(found: Judged) -> None:
         console().print(f"The {counted(found.rows.n_rows, 'row')} of its fit{without}.")
     elif found.is_of_fit is False:
         n = found.rows.n_rows
-        say(f"warning: this is not the file of its fit; all {counted(n, 'row')} are taken.")
+        say(f"warning: this is not the file of its fit; all {counted(n, 'row')} are used.")
 
 
 def _certified(
     estimator: Any, paths: list[str], target: str | None, format: str | None
 ) -> tuple[Any, Any]:
-    """Of a model that scikit-learn fitted, to columns in its own order if it knows their names."""
+    """Certify a scikit-learn model, with columns in its own order if it knows their names."""
     options = Options(target=target, missing="error", format=format)
     names = getattr(estimator, "feature_names_in_", None)
     options.features = None if names is None else [str(name) for name in names]
@@ -132,9 +132,9 @@ def diagnose(
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
-    """Say what is wrong with a model, the worst first, given the rows of its fit; in memory.
+    """Report what is wrong with a model, the worst first, given the rows of its fit; in memory.
 
-    One that held rows out knows which, and leaves them out.
+    A model that held out rows knows which, and leaves them out.
     """
     estimator = loaded(model)
     with opened(data, format) as paths, Watch() as watch:
@@ -144,10 +144,10 @@ def diagnose(
         watch.stage("Looking for causes")
         found = separatrix.diagnose(estimator, rows)
     if json:
-        facts = of.told(data) | {"in_memory": True}
+        facts = of.facts(data) | {"in_memory": True}
         print_json("diagnose", {"model": model, "data": facts} | found.to_dict())
         return
-    tell_rows(of)
+    print_rows(of)
     out = console()
     out.print(f"{counted(rows.n_rows, 'row')} in memory.")
     out.print(printable(found))

@@ -1,4 +1,4 @@
-"""What is told of a fit and of how well a model does: as plain data, and in words and tables."""
+"""Reports of a fit and of the performance of a model: as plain data, text and tables."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .figures import (
     data_facts,
     data_lines,
     fit_facts,
+    important,
     measure,
     proof_line,
     selection_line,
-    telling,
 )
 from .output import counted, percent, printable, table
 from .progress import NARROW
 
 MANY_CATEGORIES = 0.5
-"""Of the rows: a column with a category for each second one is a name, or a number of the row."""
+"""Share of the rows: a column with more categories is taken for names or row numbers."""
 
 
 def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str, Any]:
-    """All that is told of a fit."""
+    """Everything that is reported of a fit."""
     sizes = source.class_weight_sums()
     majority = source.classes.tolist()[int(sizes.argmax())]
     held_out = source.validation
@@ -40,13 +40,13 @@ def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str,
         "model": fit_facts(model),
         "held_out": None if held_out is None else measure(model, held_out, majority),
         "training": measure(model, rows, majority),
-        "coefficients": telling(model, rows),
+        "coefficients": important(model, rows),
         "findings": _findings(model, source, rows, facts),
     }
 
 
 def _findings(model: Any, source: Any, rows: Any, facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """What ``diagnose`` says of the fit, and columns that are names of rows."""
+    """Findings of ``diagnose``, and columns that look like names of rows."""
     found = []
     if rows is not source:
         for finding in separatrix.diagnose(model, rows).findings:
@@ -54,21 +54,21 @@ def _findings(model: Any, source: Any, rows: Any, facts: dict[str, Any]) -> list
     for name, count in facts["categories"].items():
         if count > MANY_CATEGORIES * source.n_rows and count > 20:
             sentence = (
-                f"{name!r} has {count:,} different values in {source.n_rows:,} rows, as names, "
-                f"dates or numbers of rows have: leave it out by --drop {name!r}."
+                f"{name!r} has {count:,} different values in {source.n_rows:,} rows, like names, "
+                f"dates or row numbers: leave it out by --drop {name!r}."
             )
             found.append({"cause": "a name as a category", "sentence": sentence})
     return found
 
 
 def show_fit(found: dict[str, Any], out: Console) -> None:
-    """For people."""
+    """Print the report of a fit."""
     for line in data_lines(found["data"]):
         out.print(printable(line))
     split, model = found["split"], found["model"]
     out.print(
-        f"{counted(split['training_rows'], 'row')} to train on, {split['held_out_rows']:,} held "
-        "out to measure by.\n"
+        f"{counted(split['training_rows'], 'row')} for training, {split['held_out_rows']:,} held "
+        "out for measuring.\n"
     )
     how = " (found by cross-validation)" if model["l2_found"] else ""
     l1 = f"l1 = {model['l1']:.3g}, " if model["l1"] else ""
@@ -87,18 +87,18 @@ def show_fit(found: dict[str, Any], out: Console) -> None:
 
 
 def show_measures(out: Console, measures: dict[str, dict[str, Any] | None]) -> None:
-    """Figures side by side, and the confusion matrix of the first."""
+    """Print figures side by side, and the confusion matrix of the first."""
     known = {name: found for name, found in measures.items() if found is not None}
     figures: list[tuple[str, Any]] = [
         ("rows", lambda m: f"{m['rows']:,}"),
         ("accuracy", lambda m: percent(m["accuracy"])),
-        ("always the majority", lambda m: percent(m["majority_accuracy"])),
+        ("majority class", lambda m: percent(m["majority_accuracy"])),
         ("balanced accuracy", lambda m: percent(m["balanced_accuracy"])),
         ("log loss", lambda m: m["log_loss"]),
         ("mistakes", lambda m: f"{m['mistakes']:,g}"),
     ]
     lines = [[name, *(of(found) for found in known.values())] for name, of in figures]
-    out.print(table("How well it does", ["", *known], (line for line in lines if any(line[1:]))))
+    out.print(table("Performance", ["", *known], (line for line in lines if any(line[1:]))))
     first = next(iter(known.values()))
     if first["confusion"] is not None:
         labels = [str(label) for label in first["confusion"]["labels"]]
@@ -108,13 +108,13 @@ def show_measures(out: Console, measures: dict[str, dict[str, Any] | None]) -> N
         out.print(table(title, ["", *labels], rows))
     for column, count in first["unknown_categories"].items():
         out.print(
-            printable(f"{count:,} values of {column!r} were not in the rows to train on."),
+            printable(f"{count:,} values of {column!r} were not in the training rows."),
             style="yellow",
         )
 
 
 def show_coefficients(out: Console, found: list[dict[str, Any]]) -> None:
-    """The most telling ones."""
+    """Print the most important coefficients."""
     if not found:
         return
     scaled = found[0]["in_deviations"]
@@ -126,4 +126,4 @@ def show_coefficients(out: Console, found: list[dict[str, Any]]) -> None:
     if out.width < NARROW:
         del columns["coefficient"]
     lines = ([of(each) for of in columns.values()] for each in found)
-    out.print(table("Most telling features", list(columns), lines))
+    out.print(table("Most important features", list(columns), lines))

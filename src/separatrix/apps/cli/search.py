@@ -1,4 +1,4 @@
-"""The fit itself: with a penalty that is told, or one that is searched; and what Ctrl-C leaves."""
+"""The fit itself, with a given or a searched penalty; and what remains after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .progress import Watch
 
 FOLDS = 5
 VALUES, VALUES_FROM_FILES = 20, 8
-"""Penalties that are tried; fewer where rows are read anew for each step."""
+"""Number of penalties tried; fewer if rows are read again in each step."""
 
 
 class Fitted(NamedTuple):
-    """A model, and what Ctrl-C cut short: ``"search"`` of its l2, its ``"fit"``, or nothing."""
+    """A model, and what Ctrl-C interrupted: ``"search"`` (of its l2), its ``"fit"``, or nothing."""
 
     model: Any
     interrupted: str | None
@@ -26,31 +26,31 @@ class Fitted(NamedTuple):
 
 @dataclass
 class Tried:
-    """A callback that knows what a search has found so far."""
+    """A callback that records the intermediate results of a search."""
 
     path: list[float] = field(default_factory=list)
     fits: list[float] = field(default_factory=list)
-    """The l2 of every one that has ended."""
+    """The l2 of every finished fit."""
     scores: list[list[float]] = field(default_factory=list)
-    """Of every fold that is done, along the path."""
+    """The scores of every finished fold, along the path."""
 
     def __call__(self, step: Any, info: Any) -> None:
-        """Of the passes of a fit nothing is kept."""
+        """Nothing is recorded of the passes of a fit."""
 
     def searching(self, l2s: list[float]) -> None:
         """The search begins."""
         self.path = l2s
 
     def searched(self, l2: float) -> None:
-        """One more fit has ended."""
+        """Record a finished fit."""
         self.fits.append(l2)
 
     def scored(self, scores: list[float]) -> None:
-        """One more fold is done."""
+        """Record a finished fold."""
         self.scores.append(scores)
 
     def best(self) -> tuple[float, str]:
-        """The l2 to keep, and why."""
+        """The l2 to keep, and the reason."""
         if not self.scores:
             return (self.fits or self.path[:1])[-1], "the last that was tried (no fold was done)"
         mean = np.mean(self.scores, axis=0)
@@ -59,10 +59,10 @@ class Tried:
 
 
 def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) -> Fitted:
-    """With this l2, or None: the best of a path, by cross-validation.
+    """Fit with this l2, or with None the best of a path, by cross-validation.
 
-    Ctrl-C ends a fit after its last whole pass. It also ends a search, and the best l2 so far is
-    fitted to all rows.
+    Ctrl-C ends a fit after its last complete pass. It also ends a search, and the best l2 so far is
+    then fitted to all rows.
     """
     search_cut = False
     if l2 is None:
@@ -77,7 +77,7 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
             search_cut = True
             say(
                 f"Interrupted after {counted(len(tried.fits), 'fit')} of the search: "
-                f"l2 = {l2:.3g}, {why}, is fitted to all rows. Ctrl-C again ends that, too."
+                f"l2 = {l2:.3g}, {why}, is fitted to all rows. Press Ctrl-C again to end that too."
             )
     watch.stage("Fitting")
     clf = separatrix.LinearClassifier(l2=l2, callbacks=[watch], **settings)
@@ -91,7 +91,7 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
 def _searched(rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried) -> Any:
     values = VALUES if hasattr(rows, "block") else VALUES_FROM_FILES
     watch.stage("Searching l2", values * FOLDS if settings["standardize"] else None)
-    # The loss of rows left out; accuracy for the perceptron's, which is least at weights of 0.
+    # The loss of held-out rows; accuracy for the perceptron loss, which is least at zero weights.
     scoring = None if settings["loss"] == "perceptron" else "loss"
     clf = separatrix.LinearClassifierCV(
         l2s=values, cv=FOLDS, scoring=scoring, callbacks=[watch, tried], **settings

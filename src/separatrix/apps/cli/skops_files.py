@@ -1,9 +1,9 @@
 """Models of scikit-learn in files that skops wrote, read as data.
 
-Such a file is a zip archive: ``schema.json`` is a tree of nodes, and arrays are members of their
-own. Every node names a loader, a module and a class, and skops imports and calls what it names.
-Here a file can only name what ``TRUSTED`` lists. All names are compared with it before any object
-is made; the objects are then made in this file, without skops, so that no loader of skops runs.
+Such a file is a zip archive: ``schema.json`` is a tree of nodes, and arrays are separate members.
+Every node names a loader, a module and a class, and skops imports and calls what it names. Here a
+file can only name what ``TRUSTED`` lists. All names are compared with it before any object is
+created; the objects are then created in this file, without skops, so that no loader of skops runs.
 
 Memory: a file unpacks to at most ``MOST_EXPANSION`` times its size, and each array is read once.
 The schema has at most ``MOST_SCHEMA`` bytes; as Python objects it takes up to 25 times as much.
@@ -65,12 +65,12 @@ TRUSTED: dict[str, set[tuple[str, str]]] = {
     "JsonNode": {("builtins", "str")},
     "TypeNode": {*(("builtins", name) for name in ("bool", "int", "float", "str")), *NUMPY},
 }
-"""Module and class of everything that a file may hold, by the loader that a node names."""
+"""Module and class of everything that a file may contain, by the loader that a node names."""
 
 NAMES = ("__loader__", "__module__", "__class__")
 SCALARS = (str, int, float, np.generic, type(None))
-MOST_EXPANSION = 64  # a schema of many names, deflated, comes to 54
-MOST_SCHEMA = 100_000_000  # bytes, as in the header of our own model files
+MOST_EXPANSION = 64  # a compressed schema of many names reaches 54
+MOST_SCHEMA = 100_000_000  # bytes, as for the header of separatrix model files
 
 
 class Untrusted(Exception):
@@ -82,18 +82,18 @@ class Damaged(Exception):
 
 
 def loaded(path: str) -> Any:
-    """The model in a file of skops; only what ``certify`` needs of it, no losses or generators."""
+    """Load the model in a skops file: only what ``certify`` needs, no losses or generators."""
     with open_regular(path) as file:
         try:
             return _model(file)
         except Untrusted as error:
             raise ValueError(
-                f"{path} holds a {error}; only linear models, scalers and pipelines of "
+                f"{path} contains a {error}; only linear models, scalers and pipelines of "
                 "scikit-learn are opened"
             ) from None
-        except Exception as error:  # of zip, JSON, NumPy and scikit-learn, whatever is in the file
+        except Exception as error:  # of zip, JSON, NumPy and scikit-learn, depending on the content
             raise ValueError(
-                f"{path} is damaged, or no file of skops ({error}): write the model by "
+                f"{path} is damaged or not a skops file ({error}): write the model with "
                 "skops.io.dump(model, 'model.skops')"
             ) from error
 
@@ -105,19 +105,19 @@ def _model(file: BinaryIO) -> Any:
         schema = json.loads(_content(archive, members["schema.json"]), object_pairs_hook=_unique)
         _check_names(schema)
         if schema.get("__loader__") != "ObjectNode":
-            raise Damaged("it does not hold a model")
+            raise Damaged("it does not contain a model")
         names = [name for name in members if name != "schema.json"]
         arrays = {name: _array(_content(archive, members[name])) for name in names}
     return _Reader(arrays).value(schema)
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse archives that unpack to much more than they are, before anything is unpacked."""
+    """Refuse archives that unpack to much more than their size, before anything is unpacked."""
     infos = archive.infolist()
     if len({info.filename for info in infos}) < len(infos):
-        raise Damaged("it has two members of one name")
+        raise Damaged("it has two members with the same name")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
-        raise Damaged("it is compressed in another way than ZIP_STORED or ZIP_DEFLATED")
+        raise Damaged("its compression is neither ZIP_STORED nor ZIP_DEFLATED")
     unpacked = sum(info.file_size for info in infos)
     if unpacked > MOST_EXPANSION * size:
         raise Damaged(
@@ -130,7 +130,7 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member: no more are unpacked than it claims to have, unlike in read()."""
+    """The bytes of a member: unlike in read(), no more are unpacked than it claims to have."""
     with archive.open(info) as member:
         content = member.read(info.file_size)
     if len(content) < info.file_size:
@@ -162,7 +162,7 @@ def _check_names(node: Any) -> None:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    """Numbers or text in NumPy's format, as many as the header says, and no pickle."""
+    """Numbers or text in NumPy's format, as many as the header says; no pickle."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
@@ -172,10 +172,10 @@ def _array(content: bytes) -> NDArray[Any]:
     if dtype.kind not in "biufU" or not dtype.itemsize:
         raise Damaged(f"it has an array of type {dtype}, and only numbers and text are allowed")
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise Damaged(f"an array of shape {shape} has another number of bytes")
+        raise Damaged(f"an array of shape {shape} has the wrong number of bytes")
     array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
-        raise Damaged("an array of booleans holds other values")
+        raise Damaged("an array of Booleans contains other values")
     return array
 
 
@@ -186,7 +186,6 @@ class _Reader:
     arrays: dict[str, NDArray[Any]]
 
     def value(self, node: Any) -> Any:
-        """One object."""
         match node["__loader__"]:
             case "JsonNode":
                 return _scalar(json.loads(node["content"]))
@@ -202,7 +201,7 @@ class _Reader:
                 return self._estimator(node)
             case "LossNode" | "RandomStateNode":
                 return None  # only fit uses them
-        raise Damaged(f"a {node['__loader__']} is out of place")
+        raise Damaged(f"a {node['__loader__']} is not allowed there")
 
     def _dict(self, node: Any) -> dict[Any, Any]:
         content = node["content"]
@@ -213,7 +212,7 @@ class _Reader:
         }
 
     def _array(self, node: Any) -> Any:
-        """An array, a scalar of NumPy, or an array of objects, which are scalars themselves."""
+        """An array, a NumPy scalar, or an array of objects, which must be scalars themselves."""
         if node["type"] == "json":
             entries = [_scalar(self.value(child)) for child in node["content"]]
             array = np.empty(len(entries), dtype=object)
@@ -227,7 +226,7 @@ class _Reader:
         return array[()]
 
     def _estimator(self, node: Any) -> Any:
-        """An estimator with checked parameters, and attributes that hide none of its methods."""
+        """An estimator with checked parameters, and attributes that do not hide its methods."""
         cls: Any = getattr(import_module(node["__module__"]), node["__class__"])
         attributes = self.value(node["content"])
         for name in attributes:
@@ -245,12 +244,12 @@ class _Reader:
 
 def _scalar(value: Any) -> Any:
     if not isinstance(value, SCALARS):
-        raise Damaged(f"a {type(value).__name__} stands in place of a number or text")
+        raise Damaged(f"a {type(value).__name__} is given instead of a number or text")
     return value
 
 
 def _key(type: str, text: str) -> str | int | float | bool:
-    """A key of a dictionary, which JSON has as text."""
+    """A dictionary key, which JSON stores as text."""
     if type == "bool":
         return {"true": True, "false": False}[text]
     if type in ("int", *INTEGERS):

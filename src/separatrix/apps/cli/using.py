@@ -1,4 +1,4 @@
-"""``predict`` and ``evaluate``: a model file in use."""
+"""``predict`` and ``evaluate``: using a model file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def predict(
     model: arg.Model,
     data: arg.Data,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the rows go; - is standard output.")
+        str, typer.Option("--output", "-o", help="Output file; - is standard output.")
     ] = "-",
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class.")
@@ -32,11 +32,11 @@ def predict(
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
-    """Add the predicted class to the rows of a file; its columns and their order stay."""
+    """Add the predicted class to the rows of a file; its columns and their order stay the same."""
     estimator = loaded(model)
     goes_to_stdout(output, json)
     if proba and not hasattr(estimator, "predict_proba"):
-        raise ValueError(f"--proba: the loss {estimator.loss!r} knows no probabilities")
+        raise ValueError(f"--proba: the loss {estimator.loss!r} does not define probabilities")
     if output != "-":
         check_output(output, model, *data)
     with opened(data, format) as paths:
@@ -46,7 +46,11 @@ def predict(
             _write(paths if is_table else [], found, file, output)
     unknown = dict(getattr(estimator, "unknown_categories_", {}))
     for column, count in unknown.items():
-        say(printable(f"{count:,} values of {column!r} were not in the fit: they count as none."))
+        say(
+            printable(
+                f"{count:,} values of {column!r} were not in the fit: they count as no category."
+            )
+        )
     if json:
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
@@ -55,13 +59,13 @@ def predict(
 
 
 def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
-    """The columns that are added."""
+    """The columns to add."""
     try:
         found = {"prediction": model.predict(paths)}
         if proba:
             each = model.predict_proba(paths).T
             found |= {f"probability_{c}": p for c, p in zip(model.classes_, each, strict=True)}
-    except TypeError as error:  # a model that was fitted to arrays, or rows of another kind
+    except TypeError as error:  # a model that was fitted to arrays, or rows of another type
         raise ValueError(f"{paths[0]}: {error}") from error
     return found
 
@@ -72,7 +76,7 @@ def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> N
         _write_arrow(paths, found, file, output if binary else None)
         return
     if binary:
-        raise ValueError(f"{output}: rows of CSV are written as CSV; say a name that ends in .csv")
+        raise ValueError(f"{output}: rows of CSV are written as CSV; use a name that ends in .csv")
     text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
     values = zip(*(column.tolist() for column in found.values()), strict=True)
     if not paths:
@@ -86,7 +90,7 @@ def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> N
 
 
 def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) -> None:
-    """Every line as it is written in the file, and what is added to it in the same way."""
+    """Copy every line as it is in the file, and add the new columns in the same dialect."""
     dialect = Dialect.of(paths[0])
     added = csv.writer(text, delimiter=dialect.delimiter, lineterminator=dialect.newline)
     first: list[str] = []
@@ -94,8 +98,8 @@ def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) 
         own = Dialect.of(path)
         if own.delimiter != dialect.delimiter:
             raise ValueError(
-                f"{path} has {own.delimiter!r} between values, and {paths[0]} "
-                f"{dialect.delimiter!r}: they make no one file; predict them one by one"
+                f"{path} separates values with {own.delimiter!r}, and {paths[0]} "
+                f"{dialect.delimiter!r}: predict them one by one"
             )
         sign, rows = own.decimal(path), own.records(path)
         line, names = next(rows)
@@ -108,18 +112,18 @@ def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) 
             new = [with_decimal(value, sign) for value in next(values)]
             if order is None:
                 text.write(line)
-                added.writerow(["", *new])  # as of nothing more: the sign between values first
+                added.writerow(["", *new])  # an empty value, so that the delimiter comes first
             else:
                 added.writerow([*(row[j] for j in order), *new])
 
 
 def _new_names(names: list[str], found: dict[str, Any]) -> list[str]:
-    """Names for the columns that are added, unlike those that are there."""
+    """Names for the added columns that differ from the existing ones."""
     return [name if name not in names else f"{name}_by_separatrix" for name in found]
 
 
 def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str | None) -> None:
-    """Batch by batch, as Parquet or Arrow if the output is to be that, else as CSV."""
+    """Copy batch by batch, as Parquet or Arrow if the output name says so, else as CSV."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
     import pyarrow.dataset as ds
@@ -156,22 +160,22 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows that it was not fitted to.
 
-    Of the file of its fit these are the rows that it held out, of any other file all.
+    On the file of its fit, only the held-out rows are used; on any other file, all rows.
     """
     estimator = loaded(model)
     with opened(data, format) as paths:
         of = judged(estimator, paths, target, format)
         rows = of.rows if of.held_out is None else of.held_out
         if not len(rows.classes):
-            raise ValueError(f"{data[0]}: which column holds the labels? Say --target NAME")
+            raise ValueError(f"{data[0]}: which column contains the labels? Use --target NAME")
         found = measure(estimator, rows)
-    facts = of.told(data, by=rows) | {"classes": class_counts(rows)}
+    facts = of.facts(data, by=rows) | {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
     out = console()
     if of.is_of_fit and of.held_out is None:
-        say("warning: it was trained on these rows, and held none out: on others it does worse.")
+        say("warning: it was trained on these rows and held none out: it does worse on new rows.")
     elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")

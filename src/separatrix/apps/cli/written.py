@@ -1,4 +1,4 @@
-"""Files that commands write, by the rules of :func:`separatrix.numeric.replaced.replaced`."""
+"""Files written by commands, by the rules of :func:`separatrix.numeric.replaced.replaced`."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def written(output: str) -> Iterator[Any]:
             return
         import pyarrow as pa
 
-        # Arrow closes what it compresses to, and the file must stay open.
+        # Arrow closes the file that it compresses to, but it must stay open.
         raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115  Arrow does
         with pa.CompressedOutputStream(raw, codec) as compressed:
             yield compressed
 
 
 def goes_to_stdout(output: str, json: bool) -> bool:
-    """Whether a file is standard output, where reports go otherwise; not both of it and --json."""
+    """Whether the output is standard output, where reports go otherwise; refused with --json."""
     found = output == "-" or descriptor_of(output) == 1
     if found and json:
-        raise ValueError("--json prints to standard output: say --output FILE, too")
+        raise ValueError("--json prints to standard output: use --output FILE, too")
     return found
 
 
 def write_recording(path: str, to_json: Callable[[], str], to_html: Callable[[], str]) -> None:
-    """A page or JSON, by the suffix of the file."""
+    """Write an HTML page or JSON, by the suffix of the file."""
     page = Path(path).suffix.lower() in (".html", ".htm")
     text = to_html() if page else to_json()
     with written(path) as file:

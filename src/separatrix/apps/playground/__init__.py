@@ -1,6 +1,6 @@
-"""The playground: a page on which points are placed and a classifier is seen to learn.
+"""The playground: a page where users place points and watch a classifier learn.
 
-The library does every computation; the page draws what a recording tells.
+The library does every computation; the page draws what a recording contains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Challenges: things to bring about with points and settings, checked by the library."""
+"""Challenges: tasks to solve with points and settings, checked by the library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPDATES = 20
 
 @dataclass(frozen=True)
 class Challenge:
-    """What is asked for, what it begins with, and who tells whether it is done."""
+    """A task, its initial points and method, and the check whether it is solved."""
 
     title: str
     task: str
@@ -31,8 +31,8 @@ class Challenge:
     check: Callable[[Asked], tuple[bool, str]]
 
 
-def told() -> list[dict[str, Any]]:
-    """All of them, as plain data."""
+def listed() -> list[dict[str, Any]]:
+    """All challenges, as plain data."""
     return [
         {"name": name, "title": one.title, "task": one.task, "points": one.points,
          "method": one.method}
@@ -41,7 +41,7 @@ def told() -> list[dict[str, Any]]:
 
 
 def checked(asked: Asked) -> dict[str, Any]:
-    """Whether a challenge is met by these points and this method, and why or why not."""
+    """Whether these points and this method solve a challenge, and why or why not."""
     name = asked.get("name")
     if not isinstance(name, str) or name not in CHALLENGES:
         raise BadRequest(f"name: expected one of {', '.join(CHALLENGES)}")
@@ -53,7 +53,7 @@ def _many_updates(asked: Asked) -> tuple[bool, str]:
     settings = {"name": "perceptron", "max_iter": 2000}
     run = Run.of(asked | {"method": settings})
     if len(run.X) != 4:
-        return False, f"There are {len(run.X)} points; four are asked for."
+        return False, f"There are {len(run.X)} points; expected four."
     found = proven(run.X, run.y, fit_intercept=True)
     if found is None:
         return False, NO_VERDICT
@@ -61,18 +61,18 @@ def _many_updates(asked: Asked) -> tuple[bool, str]:
         return False, "No line separates these four points: the updates never end."
     updates = sum(len(rows) for rows in run.recording.columns.updated)
     if run.clf.stop_ != "no mistakes":
-        return True, f"More than {updates} updates, and still no end within what the page allows."
+        return True, f"More than {updates} updates, and still no end within the limits of the page."
     text = f"The perceptron needs {updates} updates."
-    return updates > UPDATES, text if updates > UPDATES else f"{text} More than 20 are asked for."
+    return updates > UPDATES, text if updates > UPDATES else f"{text} Expected more than 20."
 
 
 def _one_point(asked: Asked) -> tuple[bool, str]:
     run = Run.of(asked | {"method": {"max_iter": 1}})
     missing, added = _compared(run, CHALLENGES["one point"].points)
     if missing:
-        return False, "The points that were there must stay where they are: begin again, or undo."
+        return False, "The original points must not move: begin again, or undo."
     if added != 1:
-        return False, f"Add one point: there are {added} more than at the beginning."
+        return False, f"Add one point: {added} were added."
     found = proven(run.X, run.y, fit_intercept=True)
     if found is None:
         return False, NO_VERDICT
@@ -85,16 +85,16 @@ def _one_point(asked: Asked) -> tuple[bool, str]:
 def _diverging_step(asked: Asked) -> tuple[bool, str]:
     run = Run.of(asked)
     if run.method.name != "gradient_descent":
-        return False, "Stay with gradient descent, and change its step size."
+        return False, "Keep gradient descent, and change its step size."
     if run.clf.stop_ != "diverged":
         return False, f"With steps of {run.method.learning_rate:g} it ends with '{run.clf.stop_}'."
     shorter = replace(run.method, learning_rate=max(1e-6, run.method.learning_rate / 100.0))
     calm = Run.fitted(shorter, run.X, run.y)
     if calm.clf.stop_ == "diverged":
-        return False, "It diverges with a hundredth of the step as well: something else is amiss."
+        return False, "A hundredth of the step diverges as well: the step is not the cause."
     return True, (
-        f"Steps of {run.method.learning_rate:g} lead upwards, those of {shorter.learning_rate:g} "
-        f"do not: that run ends with '{calm.clf.stop_}'."
+        f"Steps of {run.method.learning_rate:g} increase the objective, those of "
+        f"{shorter.learning_rate:g} do not: that run ends with '{calm.clf.stop_}'."
     )
 
 
@@ -102,11 +102,11 @@ def _exclusive_or(asked: Asked) -> tuple[bool, str]:
     run = Run.of(asked)
     missing, added = _compared(run, CHALLENGES["xor"].points)
     if missing or added:
-        return False, "The four points of XOR must stay as they are: begin again, or undo."
+        return False, "The four points of XOR must not change: begin again, or undo."
     wrong = _wrong(run)
     if wrong:
         return False, f"{wrong} of the four points are on the wrong side at the end."
-    return True, "All four are right: in the plane a line cannot do it, with more features it can."
+    return True, "All four are correct: more features do what no line in the plane can."
 
 
 def _strong_penalty(asked: Asked) -> tuple[bool, str]:
@@ -115,16 +115,16 @@ def _strong_penalty(asked: Asked) -> tuple[bool, str]:
     if found is None:
         return False, NO_VERDICT
     if found.verdict != "separable":
-        return False, "No line separates these points, so that mistakes prove nothing."
+        return False, "No line separates these points, so mistakes prove nothing."
     if run.method.name != "newton":
-        return False, "Stay with Newton's method, and change its penalty."
+        return False, "Keep Newton's method, and change its penalty."
     wrong = _wrong(run)
     if not wrong:
-        return False, f"With l2 = {run.method.l2:g} every point is still on its side."
+        return False, f"With l2 = {run.method.l2:g} every point is still classified correctly."
     weaker = replace(run.method, l2=run.method.l2 / 1000.0)
     left = _wrong(Run.fitted(weaker, run.X, run.y))
     if left >= wrong:
-        return False, f"With l2 = {weaker.l2:g} as many are wrong: it is not the penalty's doing."
+        return False, f"With l2 = {weaker.l2:g} as many are wrong: the penalty is not the cause."
     return True, f"l2 = {run.method.l2:g} costs {wrong} points, l2 = {weaker.l2:g} only {left}."
 
 
@@ -134,7 +134,7 @@ def _wrong(run: Run) -> int:
 
 
 def _compared(run: Run, start: list[list[float]]) -> tuple[int, int]:
-    """How many points of the start are missing, and how many others there are."""
+    """Number of initial points that are missing, and of points that were added."""
     left = [(*map(float, point[:2]), int(point[2])) for point in start]
     added = 0
     for (x1, x2), label in zip(run.X.tolist(), run.y.tolist(), strict=True):
@@ -146,7 +146,7 @@ def _compared(run: Run, start: list[list[float]]) -> tuple[int, int]:
 
 
 def _uneven() -> list[list[float]]:
-    """Two of one class beside many of the other: a strong penalty gives the two up."""
+    """Two points of one class near many of the other: a strong penalty gives the two up."""
     many = [[1.0 + 0.25 * (i % 4), 0.25 * (i // 4), 1] for i in range(16)]
     return [[0.0, 0.25, 0], [0.0, 0.5, 0], *many]
 
@@ -160,22 +160,22 @@ CHALLENGES = {
     ),
     "one point": Challenge(
         "One point that breaks separability",
-        "Add one point, and leave the others alone, so that no line separates the classes any "
+        "Add one point, without moving the others, so that no line separates the classes any "
         "more.",
         as_points(*datasets.separable(12, margin=0.3, random_state=3)[:2]),
         {"name": "perceptron"}, _one_point,
     ),
     "diverging step": Challenge(
         "A step that diverges",
-        "Gradient descent on the squared loss arrives here. Change its step size until it runs "
+        "Gradient descent on the squared loss converges here. Change its step size until it runs "
         "away upwards.",
         as_points(*datasets.overlapping(30, random_state=0)),
         {"name": "gradient_descent", "loss": "squared", "form": "batch", "learning_rate": 0.05},
         _diverging_step,
     ),
     "xor": Challenge(
-        "All four points of XOR",
-        "No line can do it. Find a method and settings that put all four points on their side.",
+        "Solve XOR",
+        "No line separates it. Find a method and settings that classify all four points correctly.",
         as_points(*datasets.logic("xor")), {"name": "perceptron"}, _exclusive_or,
     ),
     "strong penalty": Challenge(

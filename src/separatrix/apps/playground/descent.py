@@ -1,4 +1,4 @@
-"""Gradient descent on a curve of one number, as chapter 2 of the course has it."""
+"""Gradient descent on a curve of one variable, with the curves of chapter 2 of the course."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .methods import BadRequest
 MOST_STEPS = 200
 POINTS = 241
 FAR = 1e9
-"""Beyond, points are not told."""
-NEAR = 1e-3  # at a minimum
+"""Larger coordinates are not reported."""
+NEAR = 1e-3  # distance that counts as at a minimum
 
 
 class Curve(NamedTuple):
-    """A function with its derivative, and the part of it that is drawn."""
+    """A function with its derivative, and the interval to draw."""
 
     text: str
     function: Callable[[Any], Any]
@@ -31,18 +31,18 @@ class Curve(NamedTuple):
 CURVES = {
     "square": Curve("x^2", lambda x: x**2, lambda x: 2.0 * x, (-2.0, 2.0), (0.0,)),
     "two minima": Curve(
-        "x^4 - 2 x^2 + 0.4 x",
-        lambda x: x**4 - 2.0 * x**2 + 0.4 * x,
-        lambda x: 4.0 * x**3 - 4.0 * x + 0.4,
+        "x^4 - 2 x^2 + 0.5 x",
+        lambda x: x**4 - 2.0 * x**2 + 0.5 * x,
+        lambda x: 4.0 * x**3 - 4.0 * x + 0.5,
         (-1.7, 1.7),
-        tuple(np.sort(np.roots([4.0, 0.0, -4.0, 0.4]).real)[[0, 2]].tolist()),
+        tuple(np.sort(np.roots([4.0, 0.0, -4.0, 0.5]).real)[[0, 2]].tolist()),
     ),
 }
-"""The second has its lower minimum left of 0, the other right of it."""
+"""The second curve has its lower minimum left of 0, the other right of it."""
 
 
 def descent(asked: dict[str, Any]) -> dict[str, Any]:
-    """The walk, the curve to draw it on, and how it ended."""
+    """The path, the curve to draw it on, and how it ended."""
     name = asked.get("curve", "square")
     if not isinstance(name, str) or name not in CURVES:
         raise BadRequest(f"curve: expected one of {', '.join(CURVES)}")
@@ -80,16 +80,16 @@ def _arithmetic(x: float, gradient: float, after: float, size: float) -> str:
 def _sentence(found: Any, curve: Curve, size: float) -> str:
     steps, x = len(found.path) - 1, round(float(found.x), 4) + 0.0
     if found.stop == "diverging":
-        return f"With a step of {size:g} the walk runs away ever faster: it diverges."
+        return f"With a step of {size:g} the iterates grow ever faster: it diverges."
     if found.stop == "oscillating":
-        return f"With a step of {size:g} it comes back to where it was: it oscillates for ever."
+        return f"With a step of {size:g} it returns to an earlier point: it oscillates forever."
     if found.stop != "converged":
-        return f"After {steps} steps it is at x = {x:g}, and still on its way."
+        return f"After {steps} steps it is at x = {x:g}, and still moving."
     rounded = "" if found.x == x else " (rounded)"
-    at = f"After {steps} {'step' if steps == 1 else 'steps'} it stands at x = {x:g}{rounded}"
+    at = f"After {steps} {'step' if steps == 1 else 'steps'} it is at x = {x:g}{rounded}"
     lowest = min(curve.minima, key=curve.function)
     if min(abs(found.x - one) for one in curve.minima) > NEAR:
-        return f"{at}, where the slope is 0 but no minimum is: a start there stays."
+        return f"{at}, where the slope is 0 but there is no minimum: a start there stays."
     if abs(found.x - lowest) > NEAR:
-        return f"{at}, a minimum, but not the lowest: it knows no more than the slope under it."
+        return f"{at}, a minimum, but not the lowest: only the local slope guides it."
     return f"{at}, the minimum."

@@ -1,4 +1,4 @@
-"""Weight space, as the page asks for it."""
+"""Weight space, as requested by the page."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .runs import Run, checked_box
 
 
 def landscape(run: Run, step: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """Over ``axes``, two of (w, b) of a ``column``; all others are those after the step."""
+    """Values over two ``axes`` of (w, b) of a ``column``; other weights are as after the step."""
     weights, evaluate = run.recording.columns.weights, run.recording.evaluate
     if weights is None or evaluate is None:
-        raise BadRequest("a kernel's weights are not in the plane: there is no weight space")
+        raise BadRequest("the weights of a kernel are not in the plane: there is no weight space")
     W = weights[run.checked_step(step)]
     column, axes, of = _chosen(asked, W.shape)
     box = checked_box(asked.get("box"))
     values = values_on_grid(evaluate, W, column, axes, box, LANDSCAPE)[of]
-    told = banded(values, smooth=of == "objective")
-    return {"step": step, "box": box, "size": LANDSCAPE, **told}
+    bands = banded(values, smooth=of == "objective")
+    return {"step": step, "box": box, "size": LANDSCAPE, **bands}
 
 
 def _chosen(asked: dict[str, Any], shape: tuple[int, ...]) -> tuple[int, list[int], str]:

@@ -1,6 +1,6 @@
-"""What is on the page as a link's fragment, and back: compressed JSON in the alphabet of URLs.
+"""The state of the page as the fragment of a link, and back: compressed JSON, URL-safe.
 
-The page writes and reads the same (``link.js``).
+The page writes and reads the same format (``link.js``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from separatrix.numeric.regular_file import open_regular
 from .limits import MOST_BODY_BYTES
 from .messages import parsed
 
-EXPECTED = "expected what a copied link has from its # on, or a file that the page saved"
+EXPECTED = "expected the part of a copied link from # onwards, or a file that the page saved"
 
 
 def to_fragment(state: dict[str, Any]) -> str:
@@ -27,7 +27,7 @@ def to_fragment(state: dict[str, Any]) -> str:
 
 
 def from_fragment(link: str) -> dict[str, Any]:
-    """The state that a link tells: ``points``, ``method`` and more."""
+    """The state that a link contains: ``points``, ``method`` and more."""
     text = link.partition("#")[2]
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -36,14 +36,14 @@ def from_fragment(link: str) -> dict[str, Any]:
         if len(content) > MOST_BODY_BYTES:
             raise ValueError(f"it unpacks to more than {MOST_BODY_BYTES:,} bytes")
         if not unpacked.eof or unpacked.unused_data:
-            raise ValueError("a part of it is missing, or does not belong to it")
+            raise ValueError("it is incomplete or damaged")
         return _state(content)
     except (binascii.Error, zlib.error, ValueError) as error:
         raise _refused(link, error) from error
 
 
 def opened(link: str) -> dict[str, Any]:
-    """The state of a link, or of a file that the page saved."""
+    """The state in a link, or in a file that the page saved."""
     if "#" in link:
         return from_fragment(link)
     try:

@@ -1,4 +1,4 @@
-"""JSON in and out: requests, links and files are read strictly; answers have finite numbers."""
+"""JSON in and out: requests, links and files are parsed strictly; answers have finite numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...page.document import finite
 from .methods import BadRequest
 
 MOST_DIGITS = 40
-"""Of a whole number. No setting needs more, and Python's integers have no limit of their own."""
+"""Maximum length of an integer. No setting needs more, and Python's integers have no limit."""
 
 
 def parsed(raw: bytes) -> dict[str, Any]:
-    """The object that a text is, or :class:`BadRequest`, which says what is wrong with it."""
+    """Parse a JSON object, or raise :class:`BadRequest`, which says what is wrong with it."""
     try:
         text = raw.decode("utf-8")
         found = json.loads(
@@ -39,7 +39,7 @@ def parsed(raw: bytes) -> dict[str, Any]:
 
 
 def written(value: Any) -> bytes:
-    """As JSON in ASCII; numbers that are not finite become null."""
+    """Write as JSON in ASCII; numbers that are not finite become null."""
     return json.dumps(finite(value), allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -57,7 +57,7 @@ def _float(text: str) -> float:
 
 
 def _no_constant(name: str) -> Any:
-    raise BadRequest(f"{name} is not a number that JSON has: expected finite numbers")
+    raise BadRequest(f"{name} is not a JSON number: expected finite numbers")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The methods of the page, by the settings that it sends: which estimator runs."""
+"""The methods of the page: which estimator runs with which settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 class BadRequest(ValueError):
-    """What was asked for cannot be; the message goes to the page."""
+    """The request cannot be answered; the page shows the message."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Method:
     seed: int = 0
 
     @classmethod
-    def of(cls, told: Any) -> Method:
-        """From what a request tells; anything that is not as it should be is refused."""
-        if not isinstance(told, Mapping):
+    def of(cls, settings: Any) -> Method:
+        """Create from a request; invalid settings are refused."""
+        if not isinstance(settings, Mapping):
             raise BadRequest("method: expected an object of settings")
         known = {one.name: one for one in fields(cls)}
-        if unknown := sorted(set(told) - set(known)):
+        if unknown := sorted(set(settings) - set(known)):
             raise BadRequest(f"method.{str(unknown[0])[:40]}: there is no such setting")
-        return cls(**{name: _checked(name, value) for name, value in told.items()})
+        return cls(**{name: _checked(name, value) for name, value in settings.items()})
 
     def estimator(self) -> Any:
-        """Not yet fitted."""
+        """The estimator, not yet fitted."""
         common: dict[str, Any] = {
             "max_iter": self.max_iter, "fit_intercept": self.fit_intercept,
             "random_state": self.seed,
@@ -93,7 +93,7 @@ class Method:
         )  # fmt: skip
 
     def features(self) -> Any | None:
-        """The feature map before it, if there is one."""
+        """The feature map before the estimator, or None."""
         if self.name != "radial_basis":
             return None
         return RadialBasis(gamma=self.gamma, n_centers=self.centers, random_state=self.seed)
@@ -118,7 +118,7 @@ class Method:
 
     @property
     def draws_a_line(self) -> bool:
-        """Whether the boundary is told by weights of the two coordinates."""
+        """Whether weights of the two coordinates define the boundary."""
         return self.name not in ("kernel_perceptron", "radial_basis")
 
 
@@ -148,7 +148,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class TooLong:
-    """A callback that ends a fit which takes more seconds, or more steps, than a request may."""
+    """A callback that stops a fit which takes more seconds or steps than a request may."""
 
     def __init__(self, rows: int) -> None:
         self.until = time.monotonic() + MOST_SECONDS
@@ -160,9 +160,9 @@ class TooLong:
 
 
 def labelled(points: Any, most: int, classes: int) -> tuple[Any, Any]:
-    """X (n, 2) and the numbers of classes, from [[x, y, class], ...]."""
+    """X (n, 2) and the class numbers, from [[x, y, class], ...]."""
     if not isinstance(points, list) or not 2 <= len(points) <= most:
-        raise BadRequest(f"points: expected 2 to {most:,} of them")
+        raise BadRequest(f"points: expected 2 to {most:,} points")
     for number, point in enumerate(points):
         if not (
             isinstance(point, list)
@@ -171,10 +171,10 @@ def labelled(points: Any, most: int, classes: int) -> tuple[Any, Any]:
             and point[2] in range(classes)
         ):
             raise BadRequest(
-                f"points[{number}]: expected [x, y, class], numbers up to a million and a class "
-                f"from 0 to {classes - 1}"
+                f"points[{number}]: expected [x, y, class], with numbers up to a million and a "
+                f"class from 0 to {classes - 1}"
             )
     X, y = np.array([point[:2] for point in points], float), np.array([int(p[2]) for p in points])
     if len(np.unique(y)) < 2:
-        raise BadRequest("points: place points of two classes at least")
+        raise BadRequest("points: place points of at least two classes")
     return X, y

@@ -1,6 +1,6 @@
-"""Questions about what the run does next, with the right answer and its reason.
+"""Questions about the next steps of a run, with the correct answer and its reason.
 
-The answers are read off the run, or off the proof of separability: nothing is guessed.
+The answers are taken from the run or from the proof of separability: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ from .methods import BadRequest
 from .runs import Run
 
 MOST_KERNEL_ROWS = 300
-"""Whose products a proof of separability takes for features."""
-NONE = "None any more"
+"""Maximum number of centres whose products are used as features in a proof of separability."""
+NONE = "None"
 ENDINGS: dict[str, tuple[str, ...]] = {
-    "It arrives, and knows it": ("no mistakes", "tol", "optimal", "closed form"),
-    "It gets no further, and stops": ("no progress",),
-    "It would go on for ever": ("cycle", "no minimum"),
-    "Its passes run out first": ("max_iter", "callback"),
+    "It converges, and detects it": ("no mistakes", "tol", "optimal", "closed form"),
+    "It makes no more progress, and stops": ("no progress",),
+    "It would go on forever": ("cycle", "no minimum"),
+    "It reaches the maximum number of passes": ("max_iter", "callback"),
     "It diverges": ("diverged",),
 }
 REASONS = {
-    "no mistakes": "every row is on its side",
-    "tol": "the objective and the weights hardly change any more",
+    "no mistakes": "every point is on its side",
+    "tol": "the objective and the weights hardly change",
     "optimal": "a lower bound proves that no weights are better",
-    "closed form": "the equations of the minimum are solved at once",
-    "no progress": "nothing better was found, and nothing proves that there is none",
-    "cycle": "the weights are those of an earlier pass, so that all repeats itself",
+    "closed form": "the equations of the minimum are solved directly",
+    "no progress": "nothing better was found, without a proof that there is nothing better",
+    "cycle": "the weights are those of an earlier pass, so that everything repeats",
     "no minimum": "a line has every point on its side, or some on the line itself, and there is no "
-    "penalty: longer weights are always better, so that the objective falls for ever",
-    "max_iter": "it was still moving when its passes were over",
-    "callback": "it was still moving when the page had waited long enough",
+    "penalty: longer weights are always better, so the objective decreases forever",
+    "max_iter": "it was still moving after the last pass",
+    "callback": "it was still moving at the time limit of the page",
     "diverged": "the objective ended above its start: the step is too long",
 }
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked after a step, and what is true."""
+    """A question after a step, with its correct answer."""
 
     text: str
     choices: list[str]
-    """Of which one is right. Where a row is asked for, rows can be clicked as well. None at all
-    where the question makes no sense: the text says why."""
+    """Answers, of which one is correct. Where the answer is a row, it can also be clicked. Empty if
+    the question makes no sense: then the text says why."""
     right: int | None
-    """The choice; None where a row is right."""
+    """The number of the correct choice; None if the answer is a row."""
     reason: str
     row: int | None = None
-    """The row that it is about."""
+    """The row in question."""
     right_row: int | None = None
     asks_row: bool = False
     shows: int | None = None
-    """The step at which the answer is seen."""
+    """The step that shows the answer."""
 
 
 def question(run: Run, kind: Any, step: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def question(run: Run, kind: Any, step: Any) -> dict[str, Any]:
 
 
 def which_way(run: Run, step: int) -> Question:
-    """Which way the line moves at the row that is looked at next."""
+    """Which way the line moves at the next row."""
     if step == len(run.recording):
         return _no_question("The run has ended: go back some steps, and ask again.")
     before, after = run.scores(run.X, step), run.scores(run.X, step + 1)
@@ -80,15 +80,15 @@ def which_way(run: Run, step: int) -> Question:
     own = run.y[row]
     many = len(run.clf.classes_) > 2
     if many:
-        choices = [f"So that row {row}'s class leads more", f"So that row {row}'s class leads less"]
+        choices = [f"The lead of row {row}'s class {will}" for will in ("grows", "shrinks")]
         old, new = (float(_margins(s[[row]], numbers[[row]])[0]) for s in (before, after))
     else:
         low, high = run.clf.classes_
-        choices = [f"So that row {row} lies deeper in class {c}" for c in (high, low)]
+        choices = [f"Row {row} lies deeper in class {c}" for c in (high, low)]
         old, new = float(before[row, 0]), float(after[row, 0])
     choices.append("It does not move")
     right = 2 if abs(new - old) <= 1e-12 * max(1.0, abs(old)) else int(new < old)
-    turn = "is looked at next" if len(rows) == 1 else "has the smallest margin"
+    turn = "is processed next" if len(rows) == 1 else "has the smallest margin"
     what = "lead over its best rival" if many else "score w x + b"
     goes = f"stays {old:.4g}" if right == 2 else f"goes from {old:.4g} to {new:.4g}"
     return Question(
@@ -99,19 +99,19 @@ def which_way(run: Run, step: int) -> Question:
 
 
 def next_mistake(run: Run, step: int) -> Question:
-    """Which row is on the wrong side when its turn comes."""
+    """Which row is on the wrong side when it is processed."""
     method, columns = run.method, run.recording.columns
     in_order = method.form == "sequential" if method.name == "gradient_descent" else (
         method.name in ("perceptron", "kernel_perceptron", "radial_basis") and not method.shuffle
     )  # fmt: skip
     if not in_order:
         return _no_question(
-            "The next mistake can be foretold only where rows are looked at one by one and in "
-            "order: take the perceptron, row by row, without Shuffle."
+            "The next mistake can be predicted only if points are processed one by one and in "
+            "order: use the perceptron, row by row, without Shuffle."
         )
     text = (
-        "Rows are looked at in order, 0, 1, 2 and so on, and again from 0. Which is the next on "
-        "the wrong side, or on the line itself, when its turn comes? Click it."
+        "Points are processed in order, 0, 1, 2 and so on, and again from 0. Which is the next on "
+        "the wrong side, or on the line itself, when it is processed? Click it."
     )
     for later in range(step, len(run.recording)):
         margins = columns.margins[later]
@@ -125,21 +125,21 @@ def next_mistake(run: Run, step: int) -> Question:
                 right_row=row, asks_row=True, shows=later + 1,
             )  # fmt: skip
     return Question(
-        text, [NONE], 0, "All rows looked at from here to the end of the run are on their side.",
+        text, [NONE], 0, "All points processed from here to the end of the run are on their side.",
         asks_row=True,
     )  # fmt: skip
 
 
 def will_it_stop(run: Run, step: int) -> Question:
-    """Whether a perceptron ever stops; of other methods, how the run ends."""
+    """Whether a perceptron ever stops; for other methods, how the run ends."""
     if _theorem_holds(run):
         found = _separability(run)
         if found is None:
             return _no_question(
-                f"Whether the perceptron ever stops is {UNDECIDED}: place fewer points, take fewer "
+                f"Whether the perceptron ever stops is {UNDECIDED}: place fewer points, use fewer "
                 "centres, or points that are closer together."
             )
-        text = "Give it as many passes as it likes: will the perceptron ever stop?"
+        text = "With an unlimited number of passes, will the perceptron ever stop?"
         choices = ["Yes, after finitely many mistakes", "No, never"]
         if found.verdict == "separable":
             bound = found.mistake_bound
@@ -148,9 +148,9 @@ def will_it_stop(run: Run, step: int) -> Question:
             reason = f"The classes can be separated strictly, so it must stop{counted}."
             return Question(text, choices, 0, reason)
         why = "nothing separates them" if found.verdict == "overlapping" else (
-            "some rows always stay on the boundary"
+            "some points always stay on the boundary"
         )  # fmt: skip
-        reason = f"It stops only when every row is strictly on its side, and here {why}."
+        reason = f"It stops only when every point is strictly on its side, but {why}."
         return Question(text, choices, 1, reason)
     stop = str(run.clf.stop_)
     choices = list(ENDINGS)
@@ -173,7 +173,7 @@ def _line(run: Run) -> str:
 
 
 def _margins(scores: Any, numbers: Any) -> Any:
-    """``y * score``; for more classes, the lead over the best rival."""
+    """``y * score``; with more classes, the lead over the best rival."""
     if scores.shape[1] == 1:
         return np.where(numbers == 1, 1.0, -1.0) * scores[:, 0]
     each = np.arange(len(scores))
@@ -193,18 +193,18 @@ def _theorem_holds(run: Run) -> bool:
 
 
 def _separability(run: Run) -> Separability | None:
-    """Of the features that a perceptron sees; None if it takes too much work."""
+    """Separability of the features of a perceptron; None if it takes too much work."""
     method = run.method
     Z = run.X if run.features is None else run.features.transform(run.X)
     if method.name == "kernel_perceptron":
         kernel = run.clf.trace_.kernel
         Z = np.asarray(kernel.between(Z, kernel.prepare(Z)), float)
-        # A bias is one more feature that is 1, which adds 1 to every product.
+        # A bias is an additional feature of value 1, which adds 1 to every product.
         return proven(Z + float(method.fit_intercept), run.y, fit_intercept=False)
     return proven(Z, run.y, fit_intercept=method.fit_intercept)
 
 
 def _bounded(run: Run) -> bool:
-    """Whether the bound on the mistakes is one of this run: row by row, from zeros."""
+    """Whether the mistake bound holds for this run: row by row, from zeros."""
     method = run.method
     return method.name in ("perceptron", "radial_basis") and method.start == "zeros"

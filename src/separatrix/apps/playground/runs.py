@@ -1,4 +1,4 @@
-"""What the page asks for: a recording, a grid of scores at a step, a verdict, presets, code."""
+"""Answers for the page: a recording, a grid of scores at a step, a verdict, presets, code."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .limits import (
 )
 from .methods import BadRequest, Method, TooLong, labelled
 
-KEPT = 4  # runs, for later steps of them
+KEPT = 4  # runs, so that later steps need no other fit
 
 
 @dataclass(frozen=True)
 class Run:
-    """A fit that was asked for, and its recording."""
+    """A fit that was requested, with its recording."""
 
     method: Method
     X: Any
@@ -42,13 +42,13 @@ class Run:
 
     @classmethod
     def of(cls, asked: dict[str, Any]) -> Run:
-        """Fit, and record."""
+        """Fit and record."""
         method = Method.of(asked.get("method", {}))
         return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
 
     @classmethod
     def fitted(cls, method: Method, X: Any, y: Any) -> Run:
-        """The same, of a method and points that were checked."""
+        """Fit and record with a checked method and checked points."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
         clf = method.estimator().set_params(callbacks=[TooLong(len(X))])
@@ -62,10 +62,10 @@ class Run:
         return cls(method, X, y, features, clf, recording)
 
     def answer(self, first: int) -> str:
-        """The recording from a step on and what is told beside it, as much as one may hold."""
+        """The recording from a step on, as long as an answer may be, and the facts of the run."""
         if first > max(1, len(self.recording)):
             raise BadRequest(f"first: expected 1 to {len(self.recording)}")
-        others = json.dumps(finite(self.told()), allow_nan=False)[1:]
+        others = json.dumps(finite(self.facts()), allow_nan=False)[1:]
         room = MOST_ANSWER_BYTES - len(others.encode()) - len('{"recording":,')
         count = STEPS_AT_ONCE
         while True:
@@ -75,8 +75,8 @@ class Run:
                 return f'{{"recording":{text},{others}'
             count = max(1, int(0.8 * count * room / size))
 
-    def told(self) -> dict[str, Any]:
-        """What is told beside the recording."""
+    def facts(self) -> dict[str, Any]:
+        """Facts about the run that accompany the recording."""
         last = self.scores(self.X, len(self.recording))
         return {
             "python": self.python, "line": self.method.draws_a_line,
@@ -87,7 +87,7 @@ class Run:
     def grid(self, step: Any, box: Any) -> dict[str, Any]:
         """Scores after a step at points of a box [left, right, bottom, top], row by row.
 
-        Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
+        For two classes also the lines where the score is 0 (the boundary), -1 and 1 (the band).
         """
         step, box = self.checked_step(step), checked_box(box)
         scores, own = self.scores(places(box), step), self.scores(self.X, step)
@@ -98,20 +98,20 @@ class Run:
         }  # fmt: skip
 
     def checked_step(self, step: Any) -> int:
-        """The number of a step of the run, 0 being the start."""
+        """The number of a step of the run; 0 is the start."""
         if type(step) is not int or not 0 <= step <= len(self.recording):
             raise BadRequest(f"step: expected 0 to {len(self.recording)}")
         return step
 
     def page(self, step: Any = 0) -> str:
-        """All of it as one HTML file, opened at a step."""
+        """The whole run as one HTML file that opens at a step."""
         plane = Plane(self.X, self.y, self.method.draws_a_line, self._by_step)
-        told = {"method": asdict(self.method), "step": self.checked_step(step)}
-        text: str = self.recording.to_html(plane, run=self.told(), **told)
+        options = {"method": asdict(self.method), "step": self.checked_step(step)}
+        text: str = self.recording.to_html(plane, run=self.facts(), **options)
         return text
 
     def scores(self, points: Any, step: int) -> Any:
-        """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
+        """Scores of points (n, 2) after a step: (n, k), one column for two classes."""
         return self._by_step(points, [step])[0]
 
     def _by_step(self, points: Any, steps: Sequence[int]) -> Any:
@@ -120,7 +120,7 @@ class Run:
 
     @cached_property
     def python(self) -> str:
-        """A script that makes the same recording."""
+        """A script that produces the same recording."""
         clf = self.clf.get_params(deep=False) | {"callbacks": ()}
         if self.clf.stop_ == "callback":  # it took longer than a request may
             clf["max_iter"] = self.clf.n_iter_
@@ -140,13 +140,13 @@ class Run:
 
 
 class Runs:
-    """The last runs, so that later steps need no other fit."""
+    """The most recent runs, so that later steps need no other fit."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Run] = OrderedDict()
 
     def of(self, asked: dict[str, Any]) -> Run:
-        """The run of a request, made or remembered."""
+        """The run of a request, cached or new."""
         key = run_key(asked)
         found = self._kept.pop(key, None) or Run.of(asked)
         self._kept[key] = found
@@ -156,12 +156,12 @@ class Runs:
 
 
 def run_key(asked: dict[str, Any]) -> str:
-    """The same for requests that need the same run."""
+    """A key that is equal for requests that need the same run."""
     return json.dumps([asked.get("points"), asked.get("method")], sort_keys=True)
 
 
 def checked_box(box: Any) -> list[float]:
-    """[left, right, bottom, top] as a request tells it."""
+    """Check [left, right, bottom, top] of a request."""
     if not (
         isinstance(box, list)
         and len(box) == 4
@@ -172,7 +172,7 @@ def checked_box(box: Any) -> list[float]:
 
 
 def verdict(asked: dict[str, Any]) -> dict[str, Any]:
-    """Whether a line separates the points, with what proves it."""
+    """Whether a line separates the points, with the proof."""
     X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
     intercept = asked.get("fit_intercept", True)
     if not isinstance(intercept, bool):
@@ -181,7 +181,7 @@ def verdict(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def presets() -> dict[str, list[list[float]]]:
-    """Points to begin with, by name."""
+    """Initial points, by name."""
     logic = {name: datasets.logic(name) for name in ("and", "or", "xor")}
     outlier = datasets.separable(30, margin=0.3, random_state=1)
     X = np.vstack([outlier.X, [[3.0 * v for v in outlier.X[outlier.y == outlier.y.max()].mean(0)]]])
@@ -204,7 +204,7 @@ def _unscaled() -> tuple[Any, Any]:
 
 
 def as_points(X: Any, y: Any) -> list[list[float]]:
-    """As the page has them: [[x, y, class], ...]."""
+    """Points in the format of the page: [[x, y, class], ...]."""
     numbers = np.unique(y, return_inverse=True)[1]
     rows = np.round(np.asarray(X, float), 3).tolist()
     return [[*row, int(c)] for row, c in zip(rows, numbers, strict=True)]

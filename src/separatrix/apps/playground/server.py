@@ -1,4 +1,4 @@
-"""The server of the page: this machine alone, one token, small requests."""
+"""The server of the page: only for this machine, with one token and small requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .workers import Workers
 
 HOST, PORT = "127.0.0.1", 8737
 PORTS = 20
-"""Tried after the first, where it is taken."""
+"""Ports to try if the first is taken."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -45,21 +45,20 @@ HEADERS = {
 
 
 class TooLarge(Exception):
-    """A request of more bytes than it may have."""
+    """A request with too many bytes."""
 
 
 class Impatient(H11Protocol):
-    """A connection that is closed if a request has begun and is not complete in time."""
+    """A connection that is closed if a request is not complete in time."""
 
     late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take in a part of a request."""
+        """Receive a part of a request."""
         if self.late is None:
             self._wait()
         super().data_received(data)
@@ -67,7 +66,6 @@ class Impatient(H11Protocol):
             self._wait_no_more()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
         self._wait_no_more()
         super().connection_lost(exc)
 
@@ -81,7 +79,7 @@ class Impatient(H11Protocol):
 
 
 class Guard:
-    """Refuses requests that did not come from the page: by host and by origin."""
+    """Refuses requests that do not come from the page, by host and origin."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self.app = app
@@ -89,7 +87,7 @@ class Guard:
         self.origins = {f"http://{host}" for host in self.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer for it."""
+        """Let a request through, or refuse it."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -107,14 +105,14 @@ class Guard:
 
     def _refusal(self, headers: dict[str, str]) -> tuple[int, str] | None:
         if headers.get("host") not in self.hosts:
-            return 421, "this server answers to its own address alone"
+            return 421, "this server only answers at its own address"
         if headers.get("origin", next(iter(self.origins))) not in self.origins:
-            return 403, "requests of other pages are refused"
+            return 403, "requests from other pages are refused"
         return None
 
 
 def application(token: str, port: int) -> Starlette:
-    """The page and what it asks for."""
+    """The page and its requests."""
     state: dict[str, Workers] = {}
 
     @asynccontextmanager
@@ -138,12 +136,12 @@ def application(token: str, port: int) -> Starlette:
         except TooLarge:
             return JSONResponse({"error": f"expected at most {MOST_BODY_BYTES} bytes"}, 413)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # the client is gone
         except BadRequest as error:
             return JSONResponse({"error": str(error)}, 400)
         try:
             status, found = await state["workers"].answer(name, body, key)
-        except asyncio.CancelledError:  # the server ends, and does not wait for the answer
+        except asyncio.CancelledError:  # the server ends without waiting for the answer
             return Response(status_code=503)
         return Response(found, status, media_type="application/json")
 
@@ -155,7 +153,7 @@ def application(token: str, port: int) -> Starlette:
 
 
 async def _file(request: Request) -> Response:
-    """A file of the page: of those that are there, by its bare name."""
+    """Serve a file of the page by its bare name."""
     whole = "descent.html" if request.url.path == "/descent" else "index.html"
     path = page.files().get(request.path_params.get("name", whole))
     if path is None:
@@ -173,7 +171,7 @@ def _refused(request: Request, token: str) -> Response | None:
 
 
 async def _body(request: Request) -> bytes:
-    """All of it, whatever its headers say of its length."""
+    """The whole body, whatever the headers say about its length."""
     found = bytearray()
     async for part in request.stream():
         found += part
@@ -183,19 +181,19 @@ async def _body(request: Request) -> bytes:
 
 
 def free_port(wanted: int | None) -> socket.socket:
-    """A socket at the port asked for, or at the first free one from the usual on."""
+    """A socket at the requested port, or at the first free default port."""
     tried = range(PORT, PORT + PORTS) if wanted is None else [wanted]
     for port in tried:
         bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((HOST, port))
-            bound.listen()  # or another could bind it, too
+            bound.listen()  # so that no other process can bind it
         except OSError:
             bound.close()
             continue
         return bound
-    raise ValueError(f"port {tried[0]} is taken: say another, --port N, or none at all")
+    raise ValueError(f"port {tried[0]} is taken: use another with --port N, or omit it")
 
 
 def serve(port: int | None = None, opens: bool = True, fragment: str = "") -> None:
@@ -212,7 +210,7 @@ def serve(port: int | None = None, opens: bool = True, fragment: str = "") -> No
 
 
 def config(token: str, port: int) -> uvicorn.Config:
-    """How the application is served."""
+    """Configuration of the server."""
     return uvicorn.Config(
         application(token, port), http=Impatient, ws="none", log_level="warning",
         timeout_graceful_shutdown=2,

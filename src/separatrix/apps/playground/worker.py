@@ -21,14 +21,14 @@ from .methods import BadRequest
 from .runs import Runs, presets, verdict
 
 Call = Callable[[dict[str, Any]], Any]
-"""From a request to what is written as JSON; a str is JSON already."""
+"""From a request to the JSON of its answer; a str is already JSON."""
 ABOUT_RUNS = {"run", "grid", "landscape", "question", "page"}
 """Calls that need the fit of the request, which a worker keeps for the next."""
 NAMES = {*ABOUT_RUNS, "verdict", "presets", "descent", "challenges", "challenge", "schema"}
 
 
 def calls() -> dict[str, Call]:
-    """What the page may ask for, by name."""
+    """The calls of the page, by name."""
     runs, ready = Runs(), cache(presets)
 
     def run(asked: dict[str, Any]) -> str:
@@ -49,7 +49,7 @@ def calls() -> dict[str, Call]:
         "verdict": verdict,
         "presets": lambda asked: ready(),
         "descent": descent,
-        "challenges": lambda asked: challenges.told(),
+        "challenges": lambda asked: challenges.listed(),
         "challenge": challenges.checked,
         "schema": lambda asked: recording_schema(),
     }
@@ -62,9 +62,9 @@ def answered(call: Call, body: bytes) -> tuple[int, bytes]:
         return 200, found.encode() if isinstance(found, str) else written(found)
     except BadRequest as error:
         return 400, written({"error": str(error)})
-    except Exception:  # this request fails, and the next is answered
+    except Exception:  # only this request fails
         traceback.print_exc()
-        return 500, written({"error": "The server failed: its terminal shows the error."})
+        return 500, written({"error": "The server failed: see the error in its terminal."})
 
 
 def work(pipe: Connection, cpu_seconds: int) -> None:
@@ -82,7 +82,7 @@ def work(pipe: Connection, cpu_seconds: int) -> None:
 
 
 def _limit_cpu(seconds: int) -> None:
-    """Let the kernel end this process after so many more seconds of CPU time."""
+    """Let the kernel end this process after this many more seconds of CPU time."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = math.ceil(time.process_time()) + seconds
     if hard == resource.RLIM_INFINITY or soft < hard:

@@ -1,7 +1,7 @@
-"""The processes behind the server: a request that takes too long costs its own process only.
+"""The processes behind the server: a request that takes too long costs only its own process.
 
 Threads cannot be stopped, and a compiled loop or an exact proof may run for minutes. A process can:
-the kernel ends it when its CPU time is spent, and another takes its place.
+the kernel ends it when its CPU time is used up, and another replaces it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ Answer = tuple[int, bytes]
 
 
 class Worker:
-    """A process, and the keys of the runs that it has kept."""
+    """A process, and the keys of the runs that it has cached."""
 
     def __init__(self, cpu_seconds: int) -> None:
         self.keys: deque[str] = deque(maxlen=KEPT)
         self.pipe, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=work, args=(theirs, cpu_seconds), daemon=True)
         self.process.start()
-        theirs.close()  # or the end of the process would not end the pipe
+        theirs.close()  # otherwise the end of the process would not close the pipe
 
     def ask(self, name: str, body: bytes, seconds: float) -> Answer | None:
-        """The answer; None if the process ends first, or after so many seconds."""
+        """The answer; None if the process ends first, or after the given number of seconds."""
         try:
             self.pipe.send((name, body))
             return self.pipe.recv() if self.pipe.poll(seconds) else None
         except (EOFError, OSError):
-            self.process.join()  # so that its exit code is known
+            self.process.join()  # to get its exit code
             return None
 
     def end(self) -> int | None:
-        """Kill it; returns the exit code if it had ended before."""
+        """Kill the process; return the exit code if it had ended before."""
         found = self.process.exitcode
         self.process.kill()
         self.process.join()
@@ -59,12 +59,12 @@ class Workers:
         self.cpu_seconds, self.wall_seconds = cpu_seconds, wall_seconds
         self.all = [Worker(cpu_seconds) for _ in range(count)]
         self.idle = list(self.all)
-        """Longest idle first."""
+        """Idle workers, the longest idle first."""
         self.waiting = 0
         self._free = asyncio.Semaphore(count)
 
     async def answer(self, name: str, body: bytes, key: str | None = None) -> Answer:
-        """The status and the JSON of a request; those with the same key need the same run."""
+        """The status and the JSON of a request; requests with the same key need the same run."""
         if self.waiting >= MOST_WAITING:
             return _failed(503, "The server is busy with other requests: try again later.")
         self.waiting += 1
@@ -96,13 +96,12 @@ class Workers:
         if exitcode in (None, -signal.SIGXCPU):
             return _failed(
                 503,
-                f"This took more than {self.cpu_seconds} seconds of computing, and was stopped: "
+                f"This took more than {self.cpu_seconds} seconds of CPU time and was stopped: "
                 "use fewer points, passes or centres.",
             )
         return _failed(500, "The process that computed this ended: use fewer points or passes.")
 
     def end(self) -> None:
-        """End all processes."""
         for worker in self.all:
             worker.end()
 

@@ -16,16 +16,16 @@ from .l2_path import l2_path
 
 
 class Candidates(NamedTuple):
-    """Penalties from the strongest to the weakest, so that each fit begins near its end."""
+    """Penalties from the strongest to the weakest, so that each fit starts close to its minimum."""
 
     name: str
-    """Of the values that tell them apart: "l2" or "strength"."""
+    """The attribute in which the penalties differ: "l2" or "strength"."""
     values: Array
     penalties: tuple[Penalty, ...]
     l1_ratio: float | None = None
 
     def columns(self) -> dict[str, AnyArray]:
-        """What a table of scores tells of them."""
+        """The columns that describe the penalties in a table of scores."""
         if self.l1_ratio is None:
             return {"l2": self.values}
         each = [cast(SparsityInducing, penalty) for penalty in self.penalties]
@@ -40,12 +40,12 @@ class Candidates(NamedTuple):
 def tried_penalty(
     loss: Loss, l1_ratio: Any, strengths: Any, weights: Any, groups: Any, cv: Any
 ) -> Penalty:
-    """One of those to try, after a check of what they are made from."""
+    """One penalty of the path, after validation of the parameters."""
     if l1_ratio is None:
         if weights is not None or groups is not None:
             raise ValueError(
-                f"{'groups' if weights is None else 'penalty_weights'} is for sparse paths, and "
-                "l1_ratio=None is the path in l2: set l1_ratio, e.g. 1.0 for the lasso"
+                f"{'groups' if weights is None else 'penalty_weights'} is for sparse paths, but "
+                "l1_ratio=None is a path in l2: set l1_ratio, e.g. 1.0 for the lasso"
             )
         return L2(1.0)
     checked_strengths(strengths)
@@ -64,7 +64,7 @@ def in_l2(l2s: Any, objective: Objective) -> list[Candidates]:
 
 
 def checked_ratios(l1_ratio: Any) -> list[float]:
-    """One or several, each once."""
+    """One or several ratios, without duplicates."""
     several = isinstance(l1_ratio, (list, tuple, np.ndarray))
     if several and (not len(l1_ratio) or np.ndim(l1_ratio) != 1):
         raise ValueError(f"l1_ratio must be None, a number or a list of numbers, got {l1_ratio!r}")
@@ -73,7 +73,7 @@ def checked_ratios(l1_ratio: Any) -> list[float]:
 
 
 def in_strength(ratios: list[float], strengths: Any, objective: Objective) -> list[Candidates]:
-    """For every ratio a path of strengths, from the one that leaves only the bias of all rows."""
+    """A path of strengths for every ratio, from the one that leaves only the bias on all rows."""
     wanted, penalty = checked_strengths(strengths), cast(SparsityInducing, objective.penalty)
     null = null_model(objective, 1.0) if isinstance(wanted, int) else None
     found = []
@@ -87,8 +87,8 @@ def in_strength(ratios: list[float], strengths: Any, objective: Objective) -> li
     return found
 
 
-def told(paths: list[Candidates]) -> dict[str, Any]:
-    """What there is to try, as plain data."""
+def described(paths: list[Candidates]) -> dict[str, Any]:
+    """The candidates, as plain data."""
     if paths[0].l1_ratio is None:
         return {"l2s": paths[0].values.tolist()}
     ratios, values = zip(*((each.l1_ratio, each.values.tolist()) for each in paths), strict=True)

@@ -1,4 +1,4 @@
-"""The penalty by cross-validation: a whole path of fits per fold, without copying rows."""
+"""Choosing the penalty by cross-validation: a path of fits per fold, without copying rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..penalty_parameters import refuse_wrong_length
 from ..sources import labels_of
 from ..sparse import SparseModel
 from . import leave_one_out, row_hash
-from .candidates import Candidates, checked_ratios, in_l2, in_strength, told, tried_penalty
+from .candidates import Candidates, checked_ratios, described, in_l2, in_strength, tried_penalty
 from .finished import FinishedFits, LastFit
 from .leave_one_out import LeaveOneOutCheck
 from .results import Unfinished, chosen, results
@@ -36,110 +36,110 @@ from .splits import Given, Metadata, routed
 
 
 class LinearClassifierCV(SparseModel):
-    """A :class:`LinearClassifier` whose ``l2``, or ``l1`` and ``l2``, cross-validation finds.
+    """A :class:`LinearClassifier` whose ``l2``, or ``l1`` and ``l2``, is chosen by
+    cross-validation.
 
-    The path goes from the largest ``l2`` to the smallest, each fit starting where the one before
-    ended. Where no row is left out twice, the loss is smooth and features are not too many, all
-    folds are fitted together (see :mod:`separatrix.estimators.cv`), else one after another; rows
-    left out are never copied. Rows with far more features than there are rows are fitted by as many
-    coordinates, with the same scores. Then the chosen ``l2`` is fitted to all rows.
+    The path goes from the largest ``l2`` to the smallest, and each fit starts from the previous
+    one. If no row is left out twice, the loss is smooth and there are not too many features, all
+    folds are fitted together (see :mod:`separatrix.estimators.cv`), else one after another;
+    held-out rows are never copied. If there are far more features than rows, the fits use as many
+    coordinates as rows, with the same scores. Finally the chosen ``l2`` is fitted to all rows.
 
-    With ``l1_ratio`` the path is one of strengths s, ``l1 = l1_ratio * s`` and
-    ``l2 = (1 - l1_ratio) * s / 2``, the same for all folds, which are fitted one after another.
+    With ``l1_ratio`` the path has strengths s, ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s
+    / 2``, the same for all folds, which are fitted one after another.
 
-    The rows of a source are dealt out to folds by a hash of their number, in memory and elsewhere
-    alike, and a source that is not in memory is read anew for every step of every fit: give it a
-    cache, and few values of ``l2``.
+    The rows of a source are assigned to folds by a hash of their number, in memory or not, and a
+    source that is not in memory is read again for every step of every fit: use a cache, and few
+    values of ``l2``.
 
     Parameters
     ----------
     loss : str or Loss
         As in :class:`LinearClassifier`.
     l2s : int or array
-        How many values, on a logarithmic grid of eight decades that begins where the penalty
+        The number of values, on a logarithmic grid of eight decades that starts where the penalty
         outweighs the data; or the values. Not used with ``l1_ratio``.
     l1_ratio : None, float or list of float
-        Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). Of several the
-        best is taken, and ``rule`` chooses along it. None is the path in ``l2``.
+        Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). If several are
+        given, the best is used, and ``rule`` chooses along its path. None: the path in ``l2``.
     strengths : int or array
-        With ``l1_ratio``: how many, from the one that leaves only the bias on all rows down to
-        1e-4 of it (1e-2 for fewer rows than features), or the values.
+        With ``l1_ratio``: the number of strengths, from the one that leaves only the bias on all
+        rows down to 1e-4 of it (1e-2 for fewer rows than features), or the values.
     penalty_weights : array (d,) or None
         With ``l1_ratio``, as in :class:`LinearClassifier`.
     groups : array (d,) of int, "classes" or None
         With ``l1_ratio``, as in :class:`LinearClassifier`.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
-        One that asks for groups gets those of ``fit(X, y, groups=groups)``. Of a source that is
-        not in memory only how many folds there are can be told.
-        "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
-        loss, two classes and rows of equal weight by Newton steps from the fit to all, or by a fit
-        without the row where these do not arrive, so that every score w.x + b is right to 1e-4.
-        Each row counts by its weight in the mean score. A row of weight 2 is left out as a whole;
-        if it were there twice, one copy at a time would be.
-        It works with square matrices of the rows or the features, whichever are fewer, and is
-        refused for more than 8192 of these, which would take 4.3 GB, and with ``l1_ratio``.
+        A splitter that needs groups gets those of ``fit(X, y, groups=groups)``. For a source that
+        is not in memory only the number of folds can be given. "loo" leaves out one row at a time:
+        exactly for the squared loss; for a smooth convex loss, two classes and rows of equal weight
+        by Newton steps from the fit to all rows, or by a fit without the row where these do not
+        converge, so that every score w.x + b has an error of at most 1e-4. In the mean score each
+        row counts by its weight. A row of weight 2 is left out as a whole; two copies of the row
+        would be left out one at a time. "loo" uses square matrices of the rows or the features,
+        whichever are fewer. It is refused for more than 8192 of these, which would take 4.3 GB, and
+        with ``l1_ratio``.
     scoring : None, "loss", str or callable
-        None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted within
-        each fold, and folds count alike, as in scikit-learn. Otherwise as in scikit-learn, without
-        weights (with "loo" only "accuracy", which is the same as None).
+        None: accuracy. "loss": minus the mean loss of the held-out rows. Both are weighted within
+        each fold, and folds count equally, as in scikit-learn. Other values as in scikit-learn,
+        without weights (with "loo" only "accuracy", which is the same as None).
     rule : {"best", "one_standard_error"}
-        The l2, or strength, with the best mean score (the largest on a tie), or the largest one
-        whose score is within one standard error of it.
+        Choose the l2, or strength, with the best mean score (the largest in a tie), or the largest
+        whose score is within one standard error of the best.
     solver : "auto" or Solver
         As in :class:`LinearClassifier`.
     max_iter : int
-        Most passes or iterations of each fit.
+        Maximum number of passes or iterations of each fit.
     tol : float or None
-        Of each fit, as in :class:`LinearClassifier`.
+        Tolerance of each fit, as in :class:`LinearClassifier`.
     standardize : bool
-        As in :class:`LinearClassifier`. Every fold is scaled by the deviations of the rows that it
-        trains on, and so has a penalty of its own for the features as given,
-        ``l2 * |scale * w|^2``: folds that are fitted together share one, and these are fitted one
-        after another.
+        As in :class:`LinearClassifier`. Every fold is scaled by the deviations of its training
+        rows, and so has its own penalty for the features as given, ``l2 * |scale * w|^2``: folds
+        that are fitted together share one penalty, so these are fitted one after another.
     fit_intercept : bool
-        Whether there is a bias.
+        Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights.
     n_jobs : int or None
-        Threads; None: all of this process's. The result does not depend on it.
+        Number of threads; None: all of this process. The result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Seed of whatever chance decides in the fits.
+        Seed of shuffling and random starts in the fits.
     callbacks : sequence of callables
-        Those of the last fit; a :class:`Checkpoint` keeps the finished fits of the search, too. A
-        callback may have methods ``searching(l2s)``, which is told of the path, ``searched(l2)``,
-        of each fit, and ``scored(scores)``, of every fold, where these are fitted one after
-        another.
+        Callbacks of the last fit; a :class:`Checkpoint` also saves the finished fits of the search.
+        A callback may have the methods ``searching(l2s)``, called with the path, ``searched(l2)``,
+        called after each fit, and ``scored(scores)``, called after each fold if folds are fitted
+        one after another.
     verbose : bool or int
-        A live line on stderr of the last fit, unless False or 0.
+        Show progress of the last fit on stderr, unless False or 0.
 
     Attributes
     ----------
     l2_ : float
-        The value that was chosen.
+        The chosen value.
     l2_path_ : array
-        The values tried, from the largest to the smallest; not with ``l1_ratio``.
+        All values, from the largest to the smallest; not with ``l1_ratio``.
     l1_ : float
-        With ``l1_ratio``, the value that was chosen.
+        With ``l1_ratio``, the chosen value.
     strength_ : float
-        Likewise.
+        With ``l1_ratio``, the chosen value.
     l1_ratio_ : float
-        Likewise, of the ratios given.
+        The chosen ratio.
     zero_ : array (k, d) of bool
         Weights that are proven to be 0 in every minimum, as in :class:`LinearClassifier`.
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool
-        Weights of 0 that are not proven to be.
+        Weights of 0 that are not proven to be 0.
     cv_results_ : dict of arrays
         ``l2`` (with ``l1_ratio`` also ``l1_ratio``, ``strength`` and ``l1``),
         ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
         ``split0_test_score``, ... for up to 100 folds. With "loo" mean and deviation are weighted,
         and the standard error uses Kish's effective number of rows, ``sum(c)^2 / sum(c^2)``.
     loo_check_ : LeaveOneOutCheck
-        With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
-        influence left out in earnest.
+        With "loo" by Newton steps only: for the l2 with the best score, a check with the rows of
+        largest influence actually left out.
     coef_ : array (1, d), or (k, d) for k > 2 classes
-        Weights of the last fit, to all rows; all that follows is of this fit, too.
+        Weights of the last fit, to all rows, like all following attributes.
     intercept_ : array (1,) or (k,)
         Biases.
     classes_ : array (k,)
@@ -149,40 +149,40 @@ class LinearClassifierCV(SparseModel):
     gap_ : float or None
         ``objective_`` exceeds the minimum by no more than this.
     scale_ : array (d,) or None
-        With ``standardize`` the deviations that features were divided by.
+        With ``standardize``, the deviations that features were divided by.
     solver_ : Solver
-        The solver used; its text says why.
+        The solver used; its repr gives the reason.
     stop_ : str
-        Why it ended, as in :class:`LinearClassifier`.
+        Why the fit ended, as in :class:`LinearClassifier`.
     converged_ : bool
         Whether ``stop_`` is "optimal", "closed form" or "tol".
     n_iter_ : int
-        Passes or iterations.
+        Number of passes or iterations.
     n_updates_ : int
-        Updates of single rows, of solvers that go row by row.
+        Number of updates by single rows, for solvers that visit single rows.
     history_ : dict of arrays
         One entry per pass.
     trace_ : Trace
-        What replays the fit.
+        Replays the fit.
     embedding_strengths_ : array (n,)
         As in :class:`LinearClassifier`.
     n_features_in_ : int
-        Features of the rows of the fit.
+        Number of features seen during fit.
     feature_names_in_ : array
-        If X had names; of a file, all its columns that are features.
+        Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
-        Of a model that was fitted to files, after a prediction: by column, how many values the fit
-        did not have.
+        For a model that was fitted to files, after a prediction: by column, the number of values
+        that the fit did not have.
 
     See Also
     --------
     LinearClassifier : for one ``l2``.
     path : every fit along a path of strengths.
-    PathDisplay : the search as a picture.
+    PathDisplay : a plot of the search.
 
     Examples
     --------
@@ -248,10 +248,10 @@ class LinearClassifierCV(SparseModel):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Find l2 by cross-validation, then fit all rows, X and y or a source, with it.
+        """Choose l2 by cross-validation, then fit it to all rows, X and y or a source.
 
-        ``params`` go to the splitter and the scorer: where scikit-learn's metadata routing is
-        enabled, to those that ask for them; else only ``groups``, to the splitter.
+        ``params`` are passed to the splitter and the scorer: with scikit-learn's metadata routing,
+        to those that request them; else only ``groups``, to the splitter.
         """
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
@@ -261,12 +261,12 @@ class LinearClassifierCV(SparseModel):
             settings, given = self._occupied(settings, given)
             settings, source = self._standardized(settings, given.source)
             objective = self._objective(settings, source)
-            self._solver(objective, partial=False)  # refuses early
+            self._solver(objective, partial=False)  # raises errors early
             if isinstance(self.cv, str):
                 leave_one_out.check_arguments(self.cv, self.scoring, objective, self.standardize)
             paths = self._paths(objective)
             keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-            self._finished = FinishedFits(keeps, partial(self._told_settings, objective, paths))
+            self._finished = FinishedFits(keeps, partial(self._run_settings, objective, paths))
             unfinished = Unfinished(paths[0].name)
             with self._finished.begun():
                 searches = [
@@ -282,7 +282,6 @@ class LinearClassifierCV(SparseModel):
         return self
 
     def _paths(self, objective: Objective) -> list[Candidates]:
-        """What is to be tried."""
         for name in ("l2_path_", "l1_", "strength_", "l1_ratio_"):
             self.__dict__.pop(name, None)
         if self.l1_ratio is not None:
@@ -292,7 +291,7 @@ class LinearClassifierCV(SparseModel):
         return paths
 
     def _occupied(self, settings: FitSettings, given: Given) -> tuple[FitSettings, Given]:
-        """Without features that no row stores; folds that are scaled by themselves keep them."""
+        """Remove features that no row stores, unless folds are scaled separately."""
         occupied = None if self.standardize else occupied_features(given.source)
         if occupied is None:
             return settings, given
@@ -303,7 +302,7 @@ class LinearClassifierCV(SparseModel):
         return replace(settings, features=features, penalty=penalty), fewer
 
     def _fit_the_best(self, searches: list[Search], rule: str) -> None:
-        """Search, then fit all rows with the penalty that is found."""
+        """Search, then fit all rows with the chosen penalty."""
         found = [search.run() for search in searches]
         self.__dict__.pop("loo_check_", None)
         if found[0].check is not None:
@@ -328,7 +327,7 @@ class LinearClassifierCV(SparseModel):
         self._finish(objective, result)
 
     def _given(self, X: Any, y: Any, sample_weight: Any, metadata: Metadata) -> Given:
-        """The rows, and what deals them out to folds."""
+        """The rows, and the metadata for assigning them to folds."""
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         if not isinstance(X, Source):
@@ -336,7 +335,7 @@ class LinearClassifierCV(SparseModel):
             return Given(source, self.cv, metadata, X, np.asarray(y))
         if self.scoring not in (None, "loss"):
             raise TypeError(
-                f"scoring={self.scoring!r} is asked about arrays, and {type(X).__name__} is a "
+                f"scoring={self.scoring!r} needs arrays, but {type(X).__name__} is a "
                 "source: set scoring=None or 'loss', or call fit(X, y)"
             )
         if not isinstance(X, InMemory):
@@ -354,11 +353,11 @@ class LinearClassifierCV(SparseModel):
 
     @property
     def penalty(self) -> str:
-        """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
+        """The attribute that ``sklearn.feature_selection.SelectFromModel`` looks for."""
         return "l2" if self.l1_ratio is None else "l1"
 
     def get_metadata_routing(self) -> Any:
-        """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""
+        """Routing of other arguments than X and y: to the splitter, and to a scorer."""
         from sklearn.metrics import get_scorer
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
@@ -371,16 +370,16 @@ class LinearClassifierCV(SparseModel):
         return router
 
     def _callbacks(self) -> tuple[Callback, ...]:
-        """With what is kept of the search in the place of checkpoints."""
+        """The callbacks, with checkpoints replaced by the saved state of the search."""
         others = [call for call in self.callbacks if not isinstance(call, Checkpoint)]
         return (LastFit(self._finished), *others) if self._finished.checkpoints else tuple(others)
 
-    def _told_settings(self, objective: Objective, paths: list[Candidates]) -> dict[str, Any]:
-        """What all fits of the search depend on."""
+    def _run_settings(self, objective: Objective, paths: list[Candidates]) -> dict[str, Any]:
+        """Everything that all fits of the search depend on."""
         scoring = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
         return {
             "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
-            **told(paths),
+            **described(paths),
             "penalty": objective.penalty.to_dict(), "scoring": scoring, "rule": self.rule,
             "tol": self.tol, "standardize": self.standardize,
             "data": objective.source.fingerprint(),

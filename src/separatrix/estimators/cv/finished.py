@@ -1,6 +1,6 @@
-"""Fits of a cross-validation that need not be made again after a crash.
+"""Finished fits of a cross-validation, which need not be repeated after a crash.
 
-A fit is known by what it depends on beside the data: so it is found again whatever came before it.
+A fit is identified by everything it depends on except the data, whatever was fitted before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...training.run import Run, difference, digest, plain
 
 
 class FinishedFits:
-    """What a checkpoint keeps of a search: its finished fits, and where the last stands."""
+    """State of a search in a checkpoint: its finished fits, and the state of the last one."""
 
     def __init__(
         self, checkpoints: Sequence[Checkpoint], settings: Callable[[], dict[str, Any]]
@@ -31,7 +31,7 @@ class FinishedFits:
         self.closing = ExitStack()
         self.fits: State = {}
         self._read: set[str] = set()
-        """Those of a file that have not been used yet."""
+        """Finished fits from a file that have not been used yet."""
         self.last: State | None = None
         self.run: Run | None = None
         self.terminated = False
@@ -39,12 +39,12 @@ class FinishedFits:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """What all fits depend on."""
+        """Everything that all fits depend on."""
         return {"separatrix": version("separatrix"), **self._settings()}
 
     @property
     def passes(self) -> int:
-        """How far it is: fits, and passes of the last one."""
+        """Progress: the number of fits, and of passes of the last one."""
         if self.run is None:
             return len(self.fits) + (0 if self.last is None else int(self.last["passes"]))
         return len(self.fits) + self.run.passes
@@ -55,7 +55,6 @@ class FinishedFits:
         return self.run is None or self.run.is_whole
 
     def to_state(self) -> State:
-        """All that is kept."""
         last = self.last
         if self.run is not None:
             last = {
@@ -65,7 +64,7 @@ class FinishedFits:
         return {"fits": self.fits, "last": last}
 
     def restore(self, state: State) -> None:
-        """Keep what another search of the same settings kept; each fit is checked when used."""
+        """Restore the state of another search of these settings; each fit is checked when used."""
         fits = state.get("fits") if isinstance(state, dict) else None
         of_fits = entries(dict.fromkeys(fits, anything) if isinstance(fits, dict) else {})
         last = entries({"settings": anything, "state": anything, "passes": whole()})
@@ -74,7 +73,7 @@ class FinishedFits:
         self._read = set(self.fits)
 
     def terminate(self) -> None:
-        """Come to an end soon."""
+        """Request a termination soon."""
         self.terminated = True
         if self.run is not None:
             self.run.terminate()
@@ -83,7 +82,7 @@ class FinishedFits:
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Checkpoints begin, and write what there is at the end."""
+        """Start the checkpoints, and write the state at the end."""
         with self.closing:
             for checkpoint in self.checkpoints:
                 checkpoint.begin(self)
@@ -100,10 +99,10 @@ class FinishedFits:
         expected: Check,
         max_iter: float = math.inf,
     ) -> State:
-        """What a fit came to, now or in a process before this one.
+        """The result of a fit, computed now or by a process before this one.
 
-        What was read from a file has to pass the check ``expected``.
-        It depends on ``max_iter`` too if it made as many "passes", which its state then tells.
+        A result from a file must pass the check ``expected``. The fit depends on ``max_iter`` too
+        if it used that many "passes", which its state then contains.
         """
         if not self.checkpoints:
             return fit()
@@ -123,7 +122,7 @@ class FinishedFits:
         for checkpoint in self.checkpoints:
             checkpoint()
         if self.terminated:
-            raise loops.Interrupted("the process was asked to end")
+            raise loops.Interrupted("the process was asked to terminate")
         return found
 
     def _check(self, found: State, expected: Check) -> None:
@@ -134,31 +133,31 @@ class FinishedFits:
 
     @property
     def paths(self) -> str:
-        """The files."""
+        """The names of the files."""
         return ", ".join(str(checkpoint.path) for checkpoint in self.checkpoints)
 
     def refusal(self, error: str) -> ValueError:
         """An error that names the files."""
         return ValueError(
             f"cannot go on from {self.paths}, in a fit of a cross-validation: {error}; "
-            "to begin anew, give another path, or set Checkpoint(..., resume='never')"
+            "to start again, give another path, or set Checkpoint(..., resume='never')"
         )
 
     def fingerprint(self, source: Source) -> str:
-        """That of a source, which is read once for all fits to it that follow each other."""
+        """The fingerprint of a source, read once for consecutive fits to it."""
         if self._named is None or self._named[0] is not source:
             self._named = (source, source.fingerprint())
         return self._named[1]
 
 
 class LastFit:
-    """The callback of the fit to all rows, in the place of the checkpoints of the search."""
+    """The callback of the fit to all rows, which replaces the checkpoints of the search."""
 
     def __init__(self, search: FinishedFits) -> None:
         self.search = search
 
     def begin(self, run: Run) -> None:
-        """It begins, or goes on."""
+        """Begin or continue the fit."""
         last = self.search.last
         if last is not None:
             found = difference(last["settings"], plain(run.settings))
@@ -174,6 +173,6 @@ class LastFit:
         self.search.run = run
 
     def __call__(self, step: Step, info: Info) -> None:
-        """After a pass."""
+        """Save the state after a pass if it is time."""
         for checkpoint in self.search.checkpoints:
             checkpoint(step, info)

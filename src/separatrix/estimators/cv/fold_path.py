@@ -2,9 +2,9 @@
 
 Problem: for every l2 of a path and every fold F, minimise the mean loss of the rows outside of F
 plus ``l2 |w|^2``. Input: :class:`Folds`, the tolerance, and l2 from large to small. Output: the
-weights of all rows and of each fold, and which of these are known to be near their minimum.
-Algorithm: Newton's method on all rows along the path, from each of whose iterates one more step
-leads to every fold's minimum; what such a step leaves is bounded by self-concordance.
+weights of all rows and of each fold, and which of these are known to be close to their minimum.
+Algorithm: Newton's method on all rows along the path; one more step from each iterate leads to
+every fold's minimum. What such a step leaves to gain is bounded by self-concordance.
 
 Bach, Self-concordant analysis for logistic regression, 2010.
 """
@@ -24,53 +24,53 @@ from ...solvers import State
 from .folds import Folds, Means
 
 MOST_NEWTON_STEPS, MOST_HALVINGS = 30, 10
-MOST_OWN_READS = 3  # of the data, for a fold by itself
-ARMIJO = 1e-4  # of the decrease that the gradient promises, is to be seen
-LEAST_DECREASE = 1e-200  # as if no step had less to gain
-SETTLED = 0.1  # of the tolerance: when all rows have no more to gain, a fold is read for alone
-CAUTION = 2.0  # what a step leaves may be so many times as much for a fold
+MOST_OWN_READS = 3  # of the data, for a single fold
+ARMIJO = 1e-4  # required share of the decrease predicted by the gradient
+LEAST_DECREASE = 1e-200  # lower limit of a step's decrease
+SETTLED = 0.1  # of the tolerance: if all rows have less to gain, single folds are fitted
+CAUTION = 2.0  # factor on what a step may leave to gain for a fold
 
 
 class Fit(NamedTuple):
-    """What is found for one penalty."""
+    """The result for one penalty."""
 
     weights: Array
-    """For all rows, (k, d + 1)."""
+    """Weights for all rows, (k, d + 1)."""
     folds: Array
-    """For each fold, (folds, k, d + 1)."""
+    """Weights for each fold, (folds, k, d + 1)."""
     is_converged: AnyArray
-    """Which folds are believed to be within the tolerance of their minimum."""
+    """Which folds are estimated to be within the tolerance of their minimum."""
 
 
 class FoldPath:
-    """The fits for one penalty after another; neighbours should be near each other.
+    """The fits for one penalty after another; neighbours should be close to each other.
 
-    ``tol`` is how much lower J may be believed to get, as a share of it.
+    ``tol`` is the estimated share of J that may be left to gain.
     """
 
     def __init__(self, folds: Folds, tol: float) -> None:
         self.folds, self.tol = folds, tol
         self.W = np.zeros(folds.objective.shape)
         self._means: Means | None = None
-        self.contraction = 1.0  # of a decrease, perhaps left after the step that is to bring it
+        self.contraction = 1.0  # share of a decrease that its step may leave
 
     @property
     def means(self) -> Means:
-        """At the weights of all rows: one read, unless they were asked for before."""
+        """Sums at the weights of all rows: one pass, unless they are cached."""
         if self._means is None:
             self._means = self.folds.means(self.W)
         return self._means
 
     def to_state(self) -> State:
-        """Where the next penalty begins."""
+        """State from which the next penalty starts."""
         return {"weights": self.W, "contraction": self.contraction}
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Check for the result of ``to_state``."""
         return entries({"weights": array(*self.W.shape), "contraction": real})
 
     def expected_fit(self) -> Check:
-        """Checks a fit as a dictionary."""
+        """Check for a fit as a dictionary."""
         shape, folds = self.W.shape, len(self.folds.splits)
         weights, converged = array(*shape), array(folds, dtype=bool)
         return entries(
@@ -78,17 +78,17 @@ class FoldPath:
         )
 
     def restore(self, state: State) -> None:
-        """Begin the next penalty where another path of the same folds would."""
+        """Start the next penalty from the state of another path of the same folds."""
         if state["weights"] is not self.W:
             self.W, self._means = state["weights"], None
         self.contraction = state["contraction"]
 
     def fit(self, l2: float) -> Fit | None:
-        """The next penalty; None from where on the path cannot be followed."""
+        """Fit the next penalty; None as soon as the path cannot be followed."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self._follow(L2(l2))
-        except NotFinite:  # standardised without the penalty, which a fold's own fit knows
+        except NotFinite:  # standardised without the penalty, unlike in a single fold's fit
             return None
 
     def _follow(self, penalty: L2) -> Fit | None:
@@ -109,7 +109,7 @@ class FoldPath:
         return None
 
     def _contraction(self, before: float, after: float) -> float:
-        """What the next step may leave of its decrease, after one that was followed by a read."""
+        """Share of its decrease that the next step may leave, after a step followed by a pass."""
         return min(max(CAUTION * after / before, self.folds.noise), 1.0)
 
     def _fit(self, penalty: L2, weights: Array, alone: bool) -> Fit:
@@ -119,7 +119,7 @@ class FoldPath:
         every = np.arange(len(steps))
         converged = self._is_converged(every, steps, penalty, self.contraction, enough)
         found = self.W + steps
-        if alone:  # a read for each of the others
+        if alone:  # a pass for each of the others
             for i in np.flatnonzero(~converged).tolist():
                 found[i], converged[i] = self._alone(i, penalty, values[i], steps[i], decreases[i])
         return Fit(weights, found, converged)
@@ -127,12 +127,12 @@ class FoldPath:
     def _is_converged(
         self, folds: Ints, steps: Array, penalty: L2, contraction: float, enough: Array
     ) -> AnyArray:
-        """Whether steps leave no more of their decreases than shares that are enough.
+        """Whether the steps leave sufficiently small shares of their decreases.
 
-        ``contraction`` is what steps may leave, with second derivatives of a sample. How these
-        change on the way is bounded, as no third derivative is larger than the second: for a row
-        whose score changes by r, by e^r. Where r is seen on the sample only, this is an estimate;
-        rows much longer than others are not left to it (see ``Folds.applies``).
+        ``contraction`` is the share that steps may leave, with second derivatives of a sample.
+        Their change during the step is bounded, because no third derivative exceeds the second: for
+        a row whose score changes by r, by e^r. If r is known only on the sample, this is an
+        estimate; rows much longer than others are excluded (see ``Folds.applies``).
         """
         bound = self.folds.change_bound(steps)
         converged: AnyArray = _self_concordance_bound(contraction, bound, bound) <= enough
@@ -144,7 +144,7 @@ class FoldPath:
     def _newton(
         self, which: slice, penalty: L2, gradient: Array | None = None
     ) -> tuple[Array, Array]:
-        """Steps of some folds, and the decreases of J expected from them: more than nothing."""
+        """Steps of some folds, and the decreases of J expected from them, above zero."""
         if gradient is None:
             gradient = self.means.gradient[which] + penalty.gradient(self.W)
         standardization, hessians = self.folds.standardization, self.means.hessian[which].copy()
@@ -156,7 +156,7 @@ class FoldPath:
         return steps, np.maximum(decreases, LEAST_DECREASE)
 
     def _go(self, step: Array, decrease: float, value: float, penalty: L2) -> bool:
-        """Move the weights of all rows, as far as J falls; false if it does not."""
+        """Move the weights of all rows, as far as J decreases; return False if it does not."""
         for _ in range(MOST_HALVINGS):
             there = self.W + step
             means = self.folds.means(there)
@@ -169,7 +169,7 @@ class FoldPath:
     def _alone(
         self, fold: int, penalty: L2, value: float, step: Array, decrease: float
     ) -> tuple[Array, bool]:
-        """Weights of a fold by reads of its own, from its step; and whether they are near."""
+        """Weights of a fold by its own passes, from its step; and whether they are close enough."""
         W, which = self.W, slice(fold, fold + 1)
         own = self.folds.without(fold).with_penalty(penalty)
         for _ in range(MOST_OWN_READS):
@@ -186,10 +186,10 @@ class FoldPath:
 
 
 def _self_concordance_bound(contraction: float, most: Array, mean: Array) -> Array:
-    """What steps leave of their decreases, if scores change by so much at most and on average.
+    """Share of the decrease that steps leave, for these largest and mean changes of scores.
 
-    No third derivative is larger than the second, which so changes by a factor of e^r at most
-    where scores change by r.
+    No third derivative exceeds the second, so the second changes by a factor of e^r at most if
+    scores change by r.
     """
     r = np.clip(most, 1e-8, 1.0)
     change = mean * (np.expm1(r) - r) / r**2 * np.exp(0.5 * r)

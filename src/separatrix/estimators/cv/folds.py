@@ -1,4 +1,4 @@
-"""The rows that folds leave out, and sums over the others for all folds in one read."""
+"""The rows that folds leave out, and sums over the others for all folds in one pass."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from .thresholds import (
 )
 
 SUBSAMPLE = 1 / 4  # of the sample
-CHANCE = 1e-5  # that a sample is worse than allowed for: there are many fits
+CHANCE = 1e-5  # probability that a sample is worse than assumed: there are many fits
 SELF_CONCORDANT = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
 
 
 class Means(NamedTuple):
-    """Mean losses over each fold's rows and, last, over all; with their derivatives."""
+    """Mean losses over the rows of each fold and, last, over all; with their derivatives."""
 
     value: Array
     gradient: Array
@@ -49,14 +49,14 @@ class Means(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Random rows of every part, weighing as much as all of its rows."""
+    """Random rows of every part, weighted to represent all of its rows."""
 
     rows: ArraySource
     parts: list[slice]
 
     @classmethod
     def of(cls, parts: list[Subset], share: float) -> Sample:
-        """Such a share of the rows of each."""
+        """Draw this share of the rows of each part."""
         picked = [part.random_rows(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
         weight = source.weights[rows]
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
         return cls(as_arrays(source.take(rows).with_weight(weight)), slices)
 
     def block(self, part: int) -> Block:
-        """The rows of a part."""
+        """The sampled rows of a part."""
         return self.rows.block(self.parts[part])
 
     def changes(self, loss: Loss, W: Array, steps: Array) -> tuple[Array, Array]:
@@ -78,16 +78,16 @@ class Sample(NamedTuple):
         if isinstance(loss, MarginLoss):
             size = np.abs(change[:, 0])
             return size, weight * loss.curvature(y * here[0]) * size * size
-        size = np.ptp(change, axis=1)  # differences count
+        size = np.ptp(change, axis=1)  # only differences matter
         product = partial(cast(Joint, loss).curvature_product, y, here.T)
         curvature = [np.sum(each * product(each.T).T, axis=0) for each in change]
         return size, weight * np.array(curvature)
 
 
 def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:
-    """Folds that leave out no row twice, and splits that are not such.
+    """Folds that leave out no row twice; and the splits, if they are not such folds.
 
-    Each split is looked at when it comes: of many folds the rows would fill the memory.
+    Each split is examined when it is generated: the rows of many folds would fill the memory.
     """
     taken = np.zeros(len(objective.in_memory.y), dtype=bool)
     folds = Folds(objective, [])
@@ -101,21 +101,21 @@ def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iter
 
 @dataclass(frozen=True)
 class Folds:
-    """An objective on all rows, and splits of which none leaves out a row of another."""
+    """An objective on all rows, with folds that do not overlap."""
 
     objective: Objective
     splits: list[Split]
 
     @property
     def source(self) -> ArraySource:
-        """Rows in memory."""
+        """The rows in memory."""
         return as_arrays(self.objective.in_memory)
 
     @property
     def applies(self) -> bool:
-        """Whether second derivatives for all folds are cheap, and known not to change fast.
+        """Whether second derivatives for all folds are cheap, and known to change slowly.
 
-        They come from a sample: so no row outside of it may weigh as much as many others.
+        They come from a sample: so no row outside of it may have the influence of many others.
         """
         loss, (k, d) = self.objective.loss, self.objective.shape
         room = (len(self.splits) + 1) * (k * d) ** 2
@@ -135,8 +135,8 @@ class Folds:
 
     @cached_property
     def standardization(self) -> Standardization:
-        """Variables of the second derivatives."""
-        _ = self.objective.moments  # known here, they need not be found again with another penalty
+        """The variables of the second derivatives."""
+        _ = self.objective.moments  # cached here, so that other penalties need not recompute them
         return self.objective.with_penalty(L2(0.0)).standardization
 
     @cached_property
@@ -152,36 +152,36 @@ class Folds:
 
     @property
     def _share(self) -> float:
-        """Of the rows in the sample."""
+        """Share of the rows in the sample."""
         enough = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * self.source.n_features)
         return min(enough / self.source.n_rows, 1.0)
 
     @property
     def noise(self) -> float:
-        """What a step by the sample's second derivative may well leave of its decrease."""
+        """Share of its decrease that a step by the sample's second derivative may leave."""
         unknowns = math.prod(self.objective.shape)
-        most = float(chdtri(unknowns, CHANCE))  # it is as a sum of so many squares
+        most = float(chdtri(unknowns, CHANCE))  # like a sum of this many squares
         return most / len(self._sample.rows.y) * (1.0 - self._share)
 
     @cached_property
     def _sample(self) -> Sample:
-        """Random rows of each part, which tell its second derivative."""
+        """Random rows of each part, for its second derivative."""
         return Sample.of(self._parts, self._share)
 
     @cached_property
     def _subsample(self) -> Sample:
-        """Fewer of them, which tell means over rows, unless the sample is all there is."""
+        """A smaller sample for means over rows, unless the sample contains all rows."""
         return (
             self._sample if self._share == 1.0 else Sample.of(self._parts, SUBSAMPLE * self._share)
         )
 
     def means(self, W: Array) -> Means:
-        """Of every fold at the same weights, in one read of the data."""
+        """Means for every fold at the same weights, in one pass over the data."""
         parts, loss = self._parts, self.objective.loss
         sample, standardization = self._sample, self.standardization
 
         def part(piece: tuple[int, slice | None]) -> tuple[Array, Array, list[Array]]:
-            """Sums over some rows of a part, beside zeros for the others; or its Hessian."""
+            """Sums over some rows of a part, with zeros for the other parts; or its Hessian."""
             value, gradient = np.zeros(len(parts)), np.zeros((len(parts), *W.shape))
             i, at = piece
             if at is None:
@@ -193,7 +193,7 @@ class Folds:
             return value, gradient, []
 
         with one_blas_thread(len(sample.rows.y) * W.size**2):
-            # One Hessian at a time, beside sums: many small calls hold each other up.
+            # One Hessian at a time, together with sums: many small calls block each other.
             tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.block_slices)]
             value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
         if not self.objective.intercept:
@@ -205,23 +205,23 @@ class Folds:
 
     @cached_property
     def _max_row_norm(self) -> float:
-        """The norm of the longest row in standardised variables: one read."""
+        """The norm of the longest row in standardised variables: one pass."""
         mean, scale = self.standardization.mean, self.standardization.scale
         (squares,) = self.source.total(MaxNorms(mean, 1.0 / scale[:-1]))
         return float(np.sqrt(np.max(squares) + scale[-1] ** -2.0))
 
     def change_bound(self, steps: Array) -> Array:
-        """By how much each of some steps changes the score of any row, at most."""
+        """Upper bound on the change of any row's score, for each of some steps."""
         u = self.standardization.from_weights(steps).reshape(len(steps), -1)
         factor = self._max_row_norm * (1.0 if steps.shape[1] == 1 else math.sqrt(2.0))
         bound: Array = factor * np.linalg.norm(u, axis=1)
         return bound
 
     def changes(self, W: Array, folds: Ints, steps: Array, penalty: L2) -> tuple[Array, Array]:
-        """The same of the rows that a fold trains on, as far as the sample shows it.
+        """Change of the scores of the training rows of a fold, estimated on the sample.
 
-        The largest change, and the root of the mean square: rows count by their curvature along the
-        way, and so does the penalty, whose own never changes.
+        The largest change, and the root mean square: rows are weighted by their curvature along the
+        step, and so is the penalty, whose own curvature never changes.
         """
         sample = self._subsample
         size, curvature = sample.changes(self.objective.loss, W, steps)
@@ -237,7 +237,7 @@ class Folds:
         return np.array([part.weight_sum for part in self._parts])
 
     def _without_each(self, sums: Array) -> Array:
-        """From sums over parts, the means over all parts but one; in place of the last, of all."""
+        """From sums over parts, the means over all parts except one; the last entry is over all."""
         total, weight = sums.sum(axis=0), self._weights.copy()
         sums[-1] = weight[-1] = 0.0
         rest: Array = total - sums
@@ -245,5 +245,5 @@ class Folds:
         return rest
 
     def without(self, fold: int) -> Objective:
-        """The objective of a fold by itself."""
+        """The objective of a single fold."""
         return replace(self.objective, source=self.splits[fold].training(self.source))

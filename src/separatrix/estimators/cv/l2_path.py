@@ -15,7 +15,7 @@ from ...objective import Objective
 from .sums import MaxNorms
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
-CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
+CONSTANT = 1e-7  # of its mean: a constant feature differs from it by no more, up to rounding
 
 
 def l2_path(l2s: Any, objective: Objective) -> Array:
@@ -38,14 +38,14 @@ def l2_path(l2s: Any, objective: Objective) -> Array:
 def outweighing_l2(loss: Loss, spread: Array) -> float:
     """The l2 at which the penalty has the curvature of the mean loss along all features together.
 
-    ``spread`` is their root mean square around what the bias can take, 0 or their means.
+    ``spread`` is their root mean square around what the bias absorbs, 0 or their means.
     """
     with np.errstate(over="ignore", under="ignore"):
         return (loss.max_curvature or 1.0) * float(np.sum(spread**2))
 
 
 def _largest_l2(objective: Objective) -> float:
-    """Where the grid begins."""
+    """The start of the grid."""
     mean, deviation = objective.moments
     around = deviation if objective.intercept else np.hypot(deviation, mean)
     largest = outweighing_l2(objective.loss, around)
@@ -54,16 +54,16 @@ def _largest_l2(objective: Objective) -> float:
     if not SMALLEST_NORMAL <= largest * 10.0**-DECADES <= largest < np.inf:
         size = "large" if largest > 1.0 else "small"
         raise ValueError(
-            f"the features are too {size} for a grid of l2, which goes with their squares: "
+            f"the features are too {size} for a grid of l2, which depends on their squares: "
             "scale them, e.g. with sklearn.preprocessing.StandardScaler, or give l2s"
         )
     return largest
 
 
 def _varies(objective: Objective) -> bool:
-    """Whether features have another value than their mean (without a bias, than 0) by far.
+    """Whether features differ from their mean (without a bias, from 0) by more than rounding.
 
-    Seen in units in which no square underflows.
+    Computed in units in which no square underflows.
     """
     mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
     unit = np.full(len(mean), 2.0**1000)

@@ -1,12 +1,12 @@
-"""A smooth loss without each row, to a few digits and without n fits.
+"""Leave-one-out scores for a smooth loss, to a few digits and without n fits.
 
 Problem: for every l2 and every row i, the score of row i by the minimum over the other n - 1 rows
 of the mean loss plus ``l2 |w|^2``. Input: an objective of two classes with rows of equal weight in
-memory, the values of l2, and two ways to fit. Output: these scores, (len(l2s), n), each right to
-1e-4, and the fits to all rows. Algorithm: from the fit to all n rows, with the penalty that n - 1
-rows would have, that is the sum of the losses plus ``(n - 1) * l2 * |w|^2``, Newton steps with one
-row removed, one or some. Rows whose curvature is so large that these do not arrive, few more than
-there are features, are fitted without in earnest.
+memory, the values of l2, and two ways to fit. Output: these scores, (len(l2s), n), each with an
+error of at most 1e-4, and the fits to all rows. Algorithm: one or several Newton steps with one row
+removed, from the fit to all n rows with the penalty that n - 1 rows would have, that is the sum of
+the losses plus ``(n - 1) * l2 * |w|^2``. Rows whose curvature is so large that these steps do not
+converge, not many more than there are features, are removed by fits without them.
 
 Beirami, Razaviyayn, Shahrampour and Tarokh, On optimal generalizability in parametric learning,
 2017. Rad and Maleki, A scalable estimate of the out-of-sample prediction error via approximate
@@ -33,20 +33,20 @@ from .press import press_scores
 from .row_space import RowSpace, check_room, is_wide
 from .sums import row_scores
 
-SCORE_ERROR = 1e-4  # how far the score of a row left out may be off
-SHRINKAGE = 1e-3  # second derivatives may be so much smaller than where they were computed
-SELF_CONCORDANT_STEP = 0.5  # change of scores by a step that is bounded
+SCORE_ERROR = 1e-4  # maximum error of the score of a held-out row
+SHRINKAGE = 1e-3  # relative decrease of second derivatives that is allowed for
+SELF_CONCORDANT_STEP = 0.5  # largest change of scores for which a step is bounded
 MIN_REMAINDER = 1e-6
 MOST_NEWTON_STEPS = 30
-MIN_CONTRACTION = 0.5  # steps that shrink less are left
-CHECKED_ROWS = 10  # rows left out in earnest to check the others
+MIN_CONTRACTION = 0.5  # steps that converge more slowly are given up
+CHECKED_ROWS = 10  # rows removed by fits, to check the others
 
 Fit = Callable[[Objective, Array], Array]
-"""The minimum of an objective, from a start."""
+"""Computes the minimum of an objective from a start."""
 
 
 def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bool) -> None:
-    """Refuse what is not known to be left out, or to be scored, or has no room."""
+    """Refuse arguments for which leaving one row out is not supported, or takes too much memory."""
     if cv != "loo":
         raise ValueError(
             f"cv must be a whole number, a splitter, an iterable of splits or 'loo', got {cv!r}"
@@ -58,8 +58,8 @@ def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bo
         )
     if standardize:
         raise ValueError(
-            "cv='loo' leaves rows out of one fit to all, and standardize=True scales every fold by "
-            "rows of its own: use cv=5, or scale the rows before (e.g. with sklearn's "
+            "cv='loo' removes rows from one fit to all, but standardize=True scales every fold by "
+            "its own rows: use cv=5, or scale the rows before (e.g. with sklearn's "
             "StandardScaler) and set standardize=False"
         )
     if not is_squared(objective.loss):
@@ -68,22 +68,22 @@ def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bo
 
 
 def equal_rows(objective: Objective) -> InMemory:
-    """Rows in memory that weigh the same, or an error that says what to do."""
+    """Rows in memory of equal weight, or an error with a remedy."""
     source = objective.in_memory
     if source.weight is not None and np.ptp(source.weight) > 0.0:
         raise ValueError(
-            f"cv='loo' with loss={objective.loss.name!r} leaves out rows of equal weight: drop "
+            f"cv='loo' with loss={objective.loss.name!r} needs rows of equal weight: drop "
             "sample_weight and class_weight, or use loss='squared' or cv=5"
         )
     return source
 
 
 def check_smooth(objective: Objective) -> None:
-    """Refuse what one Newton step does not leave out."""
+    """Refuse losses for which Newton steps cannot remove a row."""
     source, loss = equal_rows(objective), objective.loss
     if not isinstance(loss, MarginLoss) or not loss.has_curvature or not loss.convex:
         raise ValueError(
-            f"cv='loo' knows the squared loss and, for two classes, smooth convex ones; "
+            f"cv='loo' supports the squared loss and, for two classes, smooth convex losses; "
             f"{loss.name!r} "
             f"with {len(source.classes)} classes is neither: use cv=5"
         )
@@ -92,9 +92,9 @@ def check_smooth(objective: Objective) -> None:
 def scores(
     objective: Objective, l2s: Array, scoring: Any, together: Fit, alone: Fit
 ) -> tuple[Array, LeaveOneOutCheck | None]:
-    """Whether every row is right, or minus its loss, by the fit without it: (n, len(l2s)).
+    """Whether every row is correct, or minus its loss, by the fit without it: (n, len(l2s)).
 
-    And, of those not left out exactly, some that were; NaN is the score of rows of weight 0.
+    And, for approximate scores, a check with some rows; NaN is the score of rows of weight 0.
     """
     checked = None
     if is_squared(objective.loss):
@@ -104,7 +104,7 @@ def scores(
     source = objective.in_memory
     each = np.swapaxes(left_out, 1, 2)
     found = row_scores(scoring, objective.loss, source.y, each).T.astype(np.float64)
-    if source.weight is not None:  # rows of weight 0 are as if absent
+    if source.weight is not None:  # rows of weight 0 are ignored
         found[source.weight == 0.0] = np.nan
     return found, checked
 
@@ -112,7 +112,7 @@ def scores(
 def _by_removal(
     objective: Objective, l2s: Array, scoring: Any, together: Fit, alone: Fit
 ) -> tuple[Array, LeaveOneOutCheck]:
-    """Scores (len(l2s), n, 1) by Newton steps, and a check of those at the l2 that does best."""
+    """Scores (len(l2s), n, 1) by Newton steps, and a check at the l2 with the best score."""
     if is_wide(objective):
         objective = RowSpace.of(objective, float(l2s[-1])).objective
     found, fits = smooth_scores(objective, l2s, together, alone)
@@ -127,9 +127,9 @@ def smooth_scores(
 ) -> tuple[Array, list[Array]]:
     """Scores of every row by the fit without it, (len(l2s), n), two classes; and fits to all.
 
-    From the fit to all rows (by ``together``) by Newton steps, where these arrive at the minimum
-    without the row; else by a fit of its own (``alone``), from where it ended for the l2 before.
-    Each score is right to ``SCORE_ERROR``.
+    Newton steps start from the fit to all rows (by ``together``); if they do not reach the minimum
+    without the row, a separate fit (``alone``) starts from its result for the previous l2. Each
+    score has an error of at most ``SCORE_ERROR``.
     """
     source, found, fits = equal_rows(objective), [], []
     n, W = source.n_rows, np.zeros(objective.shape)
@@ -148,7 +148,7 @@ def smooth_scores(
 
 
 def without(objective: Objective, row: int) -> Objective:
-    """The same on all rows but one."""
+    """The same objective without one row."""
     source = equal_rows(objective)
     kept = np.ones(len(source.y))
     kept[row] = 0.0
@@ -161,12 +161,12 @@ def _score_of(source: InMemory, row: int, W: Array) -> float:
 
 
 def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
-    """Scores of every row by the fit without it, (n,), and whether they are right.
+    """Scores of every row by the fit without it, (n,), and whether they are accurate enough.
 
-    One Newton step from W, about the minimum (at the penalty of n - 1 rows), with the row
-    removed: ``s + slope * y * h / (1 - curvature * h)``, h the row's leverage in the inverse
-    second derivative (approximate leave-one-out). Where that is not known to be enough, more of
-    them, each with the gradient where the one before ended.
+    One Newton step from W, close to the minimum (at the penalty of n - 1 rows), with the row
+    removed: ``s + slope * y * h / (1 - curvature * h)``, h the row's leverage in the inverse second
+    derivative (approximate leave-one-out). If that is not known to be sufficient, more steps
+    follow, each with the gradient at the end of the previous one.
     """
     check_smooth(objective)
     source = equal_rows(objective)
@@ -182,10 +182,10 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
 
 
 class _Removal:
-    """A fit to all rows, and what it takes to remove one: sums over rows in standardised variables.
+    """Removes single rows from a fit to all rows, in standardised variables.
 
-    H is the second derivative of all rows and the penalty. Without row i it is H less a product
-    ``curvature * z z'``, so that its inverse is known from that of H (Sherman and Morrison).
+    H is the second derivative of all rows and the penalty. Without row i it is H minus ``curvature
+    * z z'``, so its inverse follows from that of H (Sherman and Morrison).
     """
 
     def __init__(self, objective: Objective, W: Array) -> None:
@@ -215,7 +215,7 @@ class _Removal:
             self.leverage[at] = np.sum((z @ self.inverse) * z, axis=1)
             self.along[at] = z @ whole
         self.square = max(float(gradient @ whole), 0.0)
-        # What a row's own curvature leaves of the space along it: below, rounding is all there is.
+        # The share of the space that a row's own curvature leaves along it: below this is rounding.
         self.left = 1.0 - self.curvature * self.leverage
         self.steady = self.left > MIN_REMAINDER
 
@@ -227,10 +227,10 @@ class _Removal:
             yield block.at, z
 
     def by_one_step(self) -> tuple[Array, AnyArray]:
-        """Scores after it, and where it is known to be enough.
+        """Scores after one step, and where it is known to be sufficient.
 
-        The third derivative of the logistic loss is no larger than the second: where no score
-        changes by more than r on the way, a step leaves (e^r - 1 - r) / r of the gradient.
+        The third derivative of the logistic loss does not exceed the second: if no score changes by
+        more than r during the step, it leaves (e^r - 1 - r) / r of the gradient.
         """
         left = np.where(self.steady, self.left, 1.0)
         change = self.along - self.slope * self.leverage
@@ -246,14 +246,14 @@ class _Removal:
         return scores, self.steady & (r <= SELF_CONCORDANT_STEP) & (error <= SCORE_ERROR)
 
     def by_steps(self, rows: Ints) -> tuple[Array, AnyArray]:
-        """Scores of some rows after as many as it takes, and whether that was few enough."""
+        """Scores of some rows after as many steps as needed, and whether these were few enough."""
         own = np.concatenate([z[rows[_within(rows, at)] - at.start] for at, z in self._rows()])
         pull, curvature, left = own @ self.inverse, self.curvature[rows], self.left[rows]
-        # How far a score may be off for a step of size 1, with the curvatures at the fit.
+        # Error of a score for a step of size 1, with the curvatures at the fit.
         reach = np.sqrt(self.leverage[rows] / left)
         u, arrived = np.tile(self.u, (len(rows), 1)), np.zeros(len(rows), dtype=bool)
         gradient, before = self.gradient - self.slope[rows, None] * own, np.inf
-        at = np.arange(len(rows))  # those still on the way
+        at = np.arange(len(rows))  # rows that have not converged
         for _ in range(MOST_NEWTON_STEPS):
             step = gradient @ self.inverse
             step += (curvature[at] * np.sum(own[at] * step, axis=1) / left[at])[:, None] * pull[at]
@@ -268,7 +268,7 @@ class _Removal:
         return np.sum(own * u, axis=1), arrived
 
     def _gradients(self, rows: Ints, own: Array, u: Array) -> Array:
-        """For each of some rows, of the sum over the others at variables of its own."""
+        """Gradients of the sums over the other rows, for each of some rows at its own variables."""
         y, total = self.source.y, self.stiffness * u
         for at, z in self._rows():
             total += _slopes(self.loss, y[at, None], z @ u.T).T @ z
@@ -288,7 +288,7 @@ def _slopes(loss: MarginLoss, y: AnyArray, scores: Array) -> Array:
 
 @dataclass(frozen=True)
 class LeaveOneOutCheck:
-    """Some rows left out in earnest, beside the scores that they were given."""
+    """Scores of some rows by fits without them, next to their approximate scores."""
 
     rows: Ints
     exact: Array
@@ -301,7 +301,7 @@ class LeaveOneOutCheck:
 
 
 def check(objective: Objective, W: Array, scores: Array, alone: Fit) -> LeaveOneOutCheck:
-    """The rows whose scores leaving them out moves most from those of W, by fits of their own."""
+    """Check the rows whose removal changes their scores most, by fits without them."""
     source = equal_rows(objective)
     moved = np.abs(scores - source.scores(W)[:, 0])
     rows = np.argsort(-moved, kind="stable")[:CHECKED_ROWS]

@@ -1,11 +1,11 @@
-"""Least squares without each row, exactly and without n fits.
+"""Leave-one-out scores of least squares, exactly and without n fits.
 
 Problem: for every l2 and every row i, the score of row i by the minimum over the other rows of
 ``mean (x.w + b - y)^2 + l2 |w|^2``, the mean by their weights c. Input: an objective with rows in
 memory, and the values of l2. Output: these scores, (len(l2s), n, k). Algorithm: with the matrix M
-that takes sqrt(c) y to the residuals of the ridge fit to all rows, times sqrt(c), at the penalty of
-the others, ``l2 (sum(c) - c_i)``, the residual of a row left out is ``(M sqrt(c) y)_i / M_ii /
-sqrt(c_i)``. One factorisation serves all l2: of the features, or, where there are fewer rows than
+that maps sqrt(c) y to the residuals of the ridge fit to all rows, times sqrt(c), at the penalty of
+the others, ``l2 (sum(c) - c_i)``, the residual of a held-out row is ``(M sqrt(c) y)_i / M_ii /
+sqrt(c_i)``. One factorisation serves all l2: of the features or, if there are fewer rows than
 features, of the products of rows.
 
 Allen, The relationship between variable selection and data augmentation and a method for
@@ -29,16 +29,16 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
 from ...solvers.least_squares import QR_ROWS, targets
-from .row_space import center, products, products_tell, triangle
+from .row_space import center, products, products_suffice, triangle
 from .thresholds import FEW_PENALTIES, SVD_VALUES
 
-LARGEST_PENALTY = 1e307  # beyond, nothing but it counts
+LARGEST_PENALTY = 1e307  # above, only the penalty matters
 
 
 def press_scores(objective: Objective, l2s: Array) -> Array:
     """Scores of every row by the least-squares fit without it: (len(l2s), n, k), exactly.
 
-    Not a number for rows of weight 0, which are as if absent.
+    NaN for rows of weight 0, which are ignored.
     """
     source = as_arrays(objective.in_memory)
     scores = np.full((len(l2s), len(source.y), objective.shape[0]), np.nan)
@@ -50,7 +50,7 @@ def press_scores(objective: Objective, l2s: Array) -> Array:
     with one_blas_thread(float(n) * d * min(n, d)):
         if n < d:
             smallest = float(problem.stiffness.min() / np.sum(problem.root**2))
-            left = _by_rows(problem, products_tell(objective, smallest))
+            left = _by_rows(problem, products_suffice(objective, smallest))
         elif n * d <= SVD_VALUES or _lost(objective, l2s):
             left = _by_singular_values(problem)
         else:
@@ -60,31 +60,31 @@ def press_scores(objective: Objective, l2s: Array) -> Array:
 
 
 def _lost(objective: Objective, l2s: Array) -> bool:
-    """Whether a penalty is lost in the rounding of X'X, and needs the rows themselves."""
+    """Whether a penalty is lost in the rounding of X'X, so that the rows themselves are needed."""
     around = _around(objective)
     return bool(np.min(l2s) <= EPS * len(around) * float(np.sum(around**2)))
 
 
 def _around(objective: Objective) -> Array:
-    """Root mean square of every feature around what the bias can take, its mean or 0."""
+    """Root mean square of every feature around what the bias absorbs, its mean or 0."""
     mean, deviation = objective.moments
     return deviation if objective.intercept else np.hypot(deviation, mean)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Rows times the roots of their weights, less their mean where there is a bias."""
+    """Rows times the roots of their weights, minus their mean if there is a bias."""
 
     source: ArraySource
     mean: Array
     root: Array
-    """Of each row's weight, in units of the largest."""
+    """Square root of each row's weight, relative to the largest."""
     bias: Array
-    """What the bias can take up: the roots as a unit vector, or zeros."""
+    """The direction that the bias absorbs: the roots as a unit vector, or zeros."""
     share: Array
-    """Of each row's place that it does not: 1 - bias^2, without a difference of equal numbers."""
+    """The remaining share of each row: 1 - bias^2, without a difference of equal numbers."""
     right: Array
-    """The targets likewise: centred, times the roots."""
+    """The targets, also centred and times the roots."""
     stiffness: Array
     """Penalties without each row, (len(l2s), n)."""
     usual: float
@@ -108,16 +108,16 @@ class _Problem:
         return cls(source, center(objective), root, bias, share, right, stiffness, usual)
 
     def rows(self, size: int) -> Iterator[tuple[slice, Array]]:
-        """So many at a time."""
+        """Yield slices of ``size`` rows."""
         for block in self.source.batches(size):
             yield block.at, (to_dense(block.X) - self.mean) * self.root[block.at, None]
 
 
 def _by_singular_values(problem: _Problem) -> Array:
-    """Residuals of the rows left out, (len(l2s), n, k), without squaring the condition.
+    """Residuals of the held-out rows, (len(l2s), n, k), without squaring the condition.
 
-    M is what the columns of U leave of the space, plus mu / (s^2 + mu) of each of them: no
-    difference of nearly equal numbers, however small the penalty.
+    M is the projection onto the complement of the columns of U, plus mu / (s^2 + mu) for each
+    column: no difference of nearly equal numbers, however small the penalty.
     """
     R, n = problem.right, len(problem.right)
     x = np.concatenate([rows for _, rows in problem.rows(n)])
@@ -127,7 +127,7 @@ def _by_singular_values(problem: _Problem) -> Array:
     within = U.T @ R
     outside = R - U @ within
     free = problem.share - np.sum(U * U, axis=1)
-    if U.shape[1] + problem.bias.any() >= n:  # they fill the space: nothing is left of it
+    if U.shape[1] + problem.bias.any() >= n:  # they span the whole space
         outside, free = np.zeros_like(outside), np.zeros(n)
     left = np.empty((len(problem.stiffness), *R.shape))
     for j, mu in enumerate(problem.stiffness):
@@ -159,8 +159,8 @@ def _by_eigenvectors(problem: _Problem) -> Array:
 def _by_rows(problem: _Problem, products_will_do: bool) -> Array:
     """The same for fewer rows than features, from the products of the rows, K.
 
-    M is ``mu (K + mu)^-1`` less what the bias takes up. To be told from other directions without a
-    difference of nearly equal numbers, it gets an eigenvalue of its own in K, of the usual size.
+    M is ``mu (K + mu)^-1`` minus the direction of the bias. To separate that direction from others
+    without a difference of nearly equal numbers, it gets an eigenvalue of the usual size in K.
     """
     source, mean, root, bias = problem.source, problem.mean, problem.root, problem.bias
     if not products_will_do:
@@ -181,7 +181,7 @@ def _by_rows(problem: _Problem, products_will_do: bool) -> Array:
 
 
 def _from_eigenvectors(problem: _Problem, squares: Array, V: Array) -> Array:
-    """By all of them, some rows at a time, for any penalties."""
+    """Residuals from all eigenvectors, some rows at a time, for any penalties."""
     within, usual = V.T @ problem.right, problem.usual
     left = np.empty((len(problem.stiffness), *problem.right.shape))
     for start in range(0, len(V), QR_ROWS):
@@ -195,7 +195,7 @@ def _from_eigenvectors(problem: _Problem, squares: Array, V: Array) -> Array:
 
 
 def _from_inverses(problem: _Problem, K: Array) -> Array | None:
-    """By one inverse for every penalty, in units in which the bias has the eigenvalue 1.
+    """Residuals from one inverse per penalty, in units in which the bias has the eigenvalue 1.
 
     None if rounding leaves a matrix that is not positive definite.
     """

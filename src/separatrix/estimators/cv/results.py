@@ -1,4 +1,4 @@
-"""What a cross-validation comes to: its table of scores, the choice, fits that fell short."""
+"""Results of a cross-validation: its table of scores, the choice, fits that did not converge."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import numpy as np
 
 from ...numeric.types import AnyArray, Array
 
-MOST_SPLITS = 100  # folds told one by one
-FEW_VALUES = 4  # of a penalty, told one by one
+MOST_SPLITS = 100  # folds listed individually
+FEW_VALUES = 4  # of a penalty, listed individually
 ARRIVED = ("optimal", "tol", "closed form")
 
 
 def results(
     columns: dict[str, AnyArray], splits: Array, weight: Array | None = None
 ) -> dict[str, AnyArray]:
-    """Scores by penalty, given in columns: mean and deviation over folds, and every fold's own.
+    """Table of scores by penalty: mean and deviation over folds, and the scores of every fold.
 
-    Folds count alike unless they have weights. A fold without a score does not count.
+    Folds count equally unless they have weights. A fold without a score is ignored.
     """
     if np.all(np.isnan(splits)):
         raise ValueError("no fold could be scored: every held-out row has weight 0")
     scored = ~np.isnan(splits)
-    # In units in which no square overflows; powers of two leave every bit as it is.
+    # Computed in units in which no square overflows; powers of two change no bits.
     weight = (
         np.ones(len(splits)) if weight is None else np.ldexp(weight, -np.frexp(weight.max())[1])
     )
     counts = np.where(scored, weight[:, None], 0.0)
     total = counts.sum(axis=0)
-    folds = total**2 / np.sum(counts**2, axis=0)  # Kish's effective number of them
+    folds = total**2 / np.sum(counts**2, axis=0)  # Kish's effective number of folds
     largest = np.max(np.abs(splits), where=np.isfinite(splits), initial=0.0)
     unit = np.frexp(largest)[1]
     scores = np.where(scored, np.ldexp(splits, -unit), 0.0)
@@ -48,9 +48,9 @@ def results(
 
 
 def chosen(table: dict[str, AnyArray], rule: str) -> int:
-    """The number of the penalty that the rule picks; a path goes from large to small.
+    """The index of the penalty that the rule chooses; a path goes from large to small.
 
-    Of paths for several ratios of l1, the one with the best score.
+    For paths of several l1 ratios, the rule is applied to the one with the best score.
     """
     mean = table["mean_test_score"]
     best = int(np.argmax(mean))
@@ -65,23 +65,23 @@ def chosen(table: dict[str, AnyArray], rule: str) -> int:
 
 @dataclass
 class Unfinished:
-    """Fits that ended before their minimum, and of how many."""
+    """Fits that ended before their minimum."""
 
     name: str = "l2"
-    """Of the values."""
+    """The attribute of the values."""
     fits: int = 0
     values: list[float] = field(default_factory=list)
     ends: set[str] = field(default_factory=set)
 
     def note(self, value: float, stop: str) -> None:
-        """One more fit, and how it ended."""
+        """Record one more fit, and how it ended."""
         self.fits += 1
         if stop not in ARRIVED:
             self.values.append(value)
             self.ends.add(stop)
 
     def text(self, max_iter: int) -> str:
-        """How many, where, and what to do."""
+        """The number of fits, where on the path they are, and a remedy."""
         values = sorted(set(self.values), reverse=True)
         where = ", ".join(f"{value:.3g}" for value in values)
         if len(values) > FEW_VALUES:
@@ -89,7 +89,7 @@ class Unfinished:
         ends = ", ".join(sorted(self.ends)).replace("max_iter", f"max_iter={max_iter}")
         return (
             f"{len(self.values)} of {self.fits} fits in cross-validation ended ({ends}) before "
-            "they were known to be as near to their minimum as tol asks, at "
+            "they were known to be within tol of their minimum, at "
             f"{self.name} = {where}: their scores may not be those of the minimum; raise max_iter "
             f"or tol, scale the features, or leave out these values of {self.name}"
         )

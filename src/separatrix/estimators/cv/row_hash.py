@@ -1,6 +1,6 @@
-"""Folds of a source: which one leaves a row out is told by a hash of the row's number.
+"""Folds of a source: a hash of the row's number selects the fold that leaves the row out.
 
-A source may be read only block by block, and cannot be dealt out by its labels first. A row is in
+A source may be readable only block by block, so it cannot be split by its labels first. A row is in
 the same fold wherever blocks end, in memory or in a file.
 """
 
@@ -21,11 +21,11 @@ from ...data.wrapped import MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
 
-HASHED_AT_ONCE = 1 << 20  # numbers of rows
+HASHED_AT_ONCE = 1 << 20  # row numbers
 
 
 class SourceFold(NamedTuple):
-    """What a fold trains on, and what it tests."""
+    """The training rows and the test rows of a fold."""
 
     training: Source
     test: Source
@@ -38,24 +38,24 @@ def fold_numbers(first: int, count: int, folds: int) -> Ints:
 
 
 def check_folds(cv: Any, kind: str) -> int:
-    """The number of folds, which is all that can be asked of a source that is read in blocks."""
+    """Check for a number of folds, the only option for a source that is read in blocks."""
     if not checks.is_integer(cv) or cv < 2:
         raise ValueError(
-            f"cv={cv!r}: the folds of {kind}, which is read block by block, are dealt out by a "
-            "hash of the row's number, and cv is how many there are, 2 or more"
+            f"cv={cv!r}: the folds of {kind}, which is read block by block, are chosen by a "
+            "hash of the row number; cv must be their number, 2 or more"
         )
     return int(cv)
 
 
 def hashed_splits(rows: int, folds: int) -> Iterator[tuple[Ints, Ints]]:
-    """The same of rows in memory, as a splitter would give them: train and test."""
+    """The same folds for rows in memory, as a splitter would yield them: train and test."""
     fold = fold_numbers(0, rows, folds)
     for number in range(folds):
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
 def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
-    """Every fold of a source, after one read that counts and sums their rows."""
+    """All folds of a source, after one pass that counts and sums their rows."""
     k, d = len(source.classes), source.n_features
     shift = _typical_row(source)
     rows, weights, *sums = source.total(FoldSums(folds, k, shift, folds * k * d <= MOST_SUMS))
@@ -82,14 +82,14 @@ def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
 
 
 def _typical_row(source: Source) -> Array | None:
-    """About which features are summed: near the means of dense rows."""
+    """The centre for sums over features: close to the means of dense rows."""
     known = None if source.storage == "csr" else source.class_moments()
     return source.approximate_mean() if known is None else known.shift
 
 
 @dataclass(frozen=True)
 class FoldSums(Sum[tuple[Array, ...]]):
-    """Of every fold and class the rows that count, what they weigh, and sums for moments."""
+    """For every fold and class: the number of rows, their weight, and sums for moments."""
 
     folds: int
     classes: int
@@ -97,7 +97,7 @@ class FoldSums(Sum[tuple[Array, ...]]):
     with_moments: bool
 
     def of(self, block: Block) -> tuple[Array, ...]:
-        """(folds, classes) each; those of features and their squares (folds, classes, d)."""
+        """(folds, classes) each; sums of features and their squares are (folds, classes, d)."""
         fold = fold_numbers(block.start, len(block.y), self.folds)
         at = fold * self.classes + class_numbers(block.y, self.classes)
         size, shape = self.folds * self.classes, (self.folds, self.classes)
@@ -112,7 +112,7 @@ class FoldSums(Sum[tuple[Array, ...]]):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Blocks in which the rows of a fold have no weight; or, for its test, all others."""
+    """Gives weight 0 to the rows of a fold; or, for its test, to all others."""
 
     fold: int
     folds: int
@@ -125,7 +125,7 @@ class LeftOut:
 
 
 class FoldSource(MappedSource):
-    """The rows of a source that a fold trains on, or tests: the others have no weight."""
+    """The rows of a source that a fold trains on, or tests: others get weight 0."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class FoldSource(MappedSource):
         self._n_rows, self._weight_sum, self._moments = n_rows, weight_sum, moments
 
     def class_moments(self) -> ClassMoments | None:
-        """Known since the folds were counted."""
+        """Computed when the folds were counted."""
         return self._moments
 
     @property
@@ -154,21 +154,21 @@ class FoldSource(MappedSource):
         return self._weight_sum
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """In the order of the source, without the rows that have no weight any more."""
+        """Visit in the order of the source, without the rows of weight 0."""
         for block, order in super().visits(shuffle):
             rows = np.arange(len(block.y)) if order is None else order
             yield Visit(block, rows[block.weights[rows] != 0.0])
 
     def total(self, sum: Sum[T]) -> T:
-        """Summed by the source, but for batches, in which rows have lost their numbers."""
+        """Summed by the source, except for batches, which do not have row numbers."""
         if sum.batch_rows is not None:
             return sum.over(self.batches(sum.batch_rows), self.threads)
         return super().total(sum)
 
     def sample(self, size: int) -> InMemory:
-        """Of its own rows: those that a sample of the source has do not tell their numbers.
+        """A sample of its own rows: a sample of the source does not have row numbers.
 
-        Of rows that are far away only those of the sample come here, found by their numbers.
+        For rows that are not local only the sampled ones are fetched, by their numbers.
         """
         if self.source.parts is None or self.source.n_rows != self.source.length:
             return Source.sample(self, size)
@@ -176,7 +176,7 @@ class FoldSource(MappedSource):
         return found.with_weight(found.weights)
 
     def _numbers(self, wanted: Ints) -> Ints:
-        """Numbers in the source of some rows, counted among its own: increasing as these are."""
+        """Numbers in the source of some rows, given by their increasing numbers in the fold."""
         found, before = [], 0
         for first in range(0, self.source.length, HASHED_AT_ONCE):
             count = min(HASHED_AT_ONCE, self.source.length - first)

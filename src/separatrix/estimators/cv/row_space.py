@@ -1,13 +1,12 @@
-"""Fewer rows than features: the same fits by as many coordinates as there are rows.
+"""Fewer rows than features: the same fits with as many coordinates as rows.
 
-Problem: n rows of d > n features, to be fitted many times over with a penalty on |w|^2. Input: an
-objective with rows in memory. Output: coordinates z of every row, no more than n of them, such that
-``z.z' = (x - m).(x' - m)`` for any two rows; m is their mean where there is a bias to take it up,
-else 0. The minimum of J lies in the span of the rows (the representer theorem), where scores and
-|w|^2 depend on these products alone: so J has the same minimum by the coordinates, and the same
-scores there. Algorithm: an orthogonal factorisation of the features, some at a time; or the
-Cholesky factor of the products, where these tell the penalty from rounding. Sparse rows stay
-sparse, and no d x d numbers are ever made.
+Problem: n rows of d > n features, to be fitted many times with a penalty on |w|^2. Input: an
+objective with rows in memory. Output: at most n coordinates z of every row, such that ``z.z' = (x -
+m).(x' - m)`` for any two rows; m is their mean if there is a bias to absorb it, else 0. The minimum
+of J lies in the span of the rows (the representer theorem), where scores and |w|^2 depend only on
+these products: so J has the same minimum in the coordinates, with the same scores. Algorithm: an
+orthogonal factorisation of the features, some at a time; or the Cholesky factor of the products, if
+the penalty is above their rounding. Sparse rows stay sparse, and no d x d matrix is ever formed.
 
 Kimeldorf and Wahba, A correspondence between Bayesian estimation on stochastic processes and
 smoothing by splines, 1970. Hastie and Tibshirani, Efficient quadratic regularization for expression
@@ -31,11 +30,11 @@ from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from .thresholds import FACTORED_BYTES, FACTORED_COPIES, FEWER_VALUES, SVD_VALUES
 
-PRODUCTS_TELL = 1e-9  # an l2 that is more than this part of the mean |x|^2: rounding is far below
+PRODUCTS_SUFFICE = 1e-9  # an l2 above this share of the mean |x|^2 is far above rounding
 
 
 def center(objective: Objective) -> Array:
-    """What is taken off the rows: their mean if a bias can take it up, else nothing."""
+    """The vector subtracted from the rows: their mean if a bias can absorb it, else 0."""
     mean = objective.moments.mean
     return mean if objective.intercept else np.zeros_like(mean)
 
@@ -46,7 +45,7 @@ def is_wide(objective: Objective) -> bool:
 
 
 def check_room(objective: Objective) -> None:
-    """Refuse to leave out one row at a time where the matrices for it do not fit."""
+    """Refuse to leave out one row at a time if the matrices for it do not fit in memory."""
     n, d = len(objective.in_memory.y), objective.source.n_features
     if room(min(n, d)) > FACTORED_BYTES:
         size = min(n, d)
@@ -63,18 +62,18 @@ def room(size: int) -> int:
     return FACTORED_COPIES * 8 * size * size
 
 
-def products_tell(objective: Objective, smallest_l2: float) -> bool:
-    """Whether products of rows, rounded as they are, are as good as the rows.
+def products_suffice(objective: Objective, smallest_l2: float) -> bool:
+    """Whether the products of rows, despite their rounding, are as good as the rows.
 
-    For little data the rows themselves cost nothing. Products of sparse rows are centred when they
-    are rounded already.
+    For small data the rows themselves cost little. Products of sparse rows are centred after they
+    are rounded.
     """
     source, (mean, deviation) = objective.in_memory, objective.moments
     if len(source.y) * source.n_features <= SVD_VALUES:
         return False
     filled = objective.intercept and source.storage == "dense"
     square = float(np.sum((deviation if filled else np.hypot(deviation, mean)) ** 2))
-    return smallest_l2 > PRODUCTS_TELL * square
+    return smallest_l2 > PRODUCTS_SUFFICE * square
 
 
 def products(source: ArraySource, mean: Array) -> Array:
@@ -123,19 +122,19 @@ class RowSpace:
     objective: Objective
     given: ArraySource
     mean: Array
-    """Of the rows as given, taken off them."""
+    """The vector subtracted from the given rows."""
     pivots: Ints
-    """Rows whose span is that of all."""
+    """Rows whose span contains all rows."""
     triangle: Array
-    """Their coordinates."""
+    """The coordinates of these rows."""
 
     @classmethod
     def of(cls, objective: Objective, smallest_l2: float) -> RowSpace:
-        """Of an objective whose penalty may get as small as this."""
+        """Create for an objective whose penalty may get as small as this."""
         source, mean = as_arrays(objective.in_memory), center(objective)
         n, d = len(source.y), source.n_features
         with one_blas_thread(float(n) * n * d):
-            if products_tell(objective, smallest_l2):
+            if products_suffice(objective, smallest_l2):
                 L, pivots = _pivoted_cholesky(products(source, mean))
             else:
                 L, pivots = _pivoted_triangle(triangle(source, mean, np.ones(n), np.zeros(n)))
@@ -144,8 +143,8 @@ class RowSpace:
         return cls(replace(objective, source=rows), source, mean, pivots, basis)
 
     def weights(self, U: Array) -> Array:
-        """The weights of the features, (k, d + 1), from those of the coordinates."""
-        if not len(self.pivots):  # all rows are the same
+        """The weights of the features, (k, d + 1), from the weights of the coordinates."""
+        if not len(self.pivots):  # all rows are equal
             return np.column_stack([np.zeros((len(U), len(self.mean))), U[:, -1]])
         u = U[:, : len(self.pivots)].T
         alpha = scipy.linalg.solve_triangular(self.triangle, u, trans="T", lower=True)
@@ -156,7 +155,7 @@ class RowSpace:
 
 
 def suits_folds(objective: Objective) -> bool:
-    """Whether the coordinates of all rows are by far fewer than their stored values."""
+    """Whether the coordinates of all rows are far fewer than their stored values."""
     source = as_arrays(objective.in_memory)
     n, d = len(source.y), source.n_features
     stored = len(source.X.data) if isinstance(source.X, CsrRows) else n * d

@@ -1,4 +1,4 @@
-"""How well weights do on the rows that a fold leaves out."""
+"""Scores of weights on the rows that a fold leaves out."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .thresholds import WEIGHTS_AT_ONCE
 
 
 def fold_scores(scoring: Any, loss: Loss, test: Source, weights: Iterator[Array]) -> list[float]:
-    """Weighted accuracy of a fold's rows, or minus their weighted mean loss.
+    """Weighted accuracy on the test rows of a fold, or minus their weighted mean loss.
 
-    One by each of the weights; NaN if no row has a weight.
+    One score for each of the weights; NaN if no row has a weight.
     """
     found: list[float] = []
     for first in weights:
@@ -34,7 +34,7 @@ def fold_scores(scoring: Any, loss: Loss, test: Source, weights: Iterator[Array]
 def mean_scores(
     scoring: Any, loss: Loss, source: ArraySource, tests: list[Ints], weights: Array
 ) -> Array:
-    """The same of all folds at once: ``weights`` is (folds, m, k, d + 1), the result (folds, m)."""
+    """The same for all folds: ``weights`` is (folds, m, k, d + 1), the result (folds, m)."""
     parts = [Subset(source, rows) for rows in tests]
     pieces = [(i, at) for i, part in enumerate(parts) for at in part.block_slices]
 
@@ -53,7 +53,7 @@ def mean_scores(
 
 
 def scorer_scores(clf: Any, given: Given, test: Ints, weights: Iterable[Array]) -> list[float]:
-    """Of one fold by a scorer of scikit-learn's, and what it asks for beside X and y."""
+    """The score of one fold by a scikit-learn scorer, with its requested metadata."""
     from sklearn.metrics import check_scoring
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import _check_method_params

@@ -1,4 +1,4 @@
-"""The search for a penalty: every fold fitted along the path, scored by rows that it leaves out."""
+"""The search for a penalty: every fold is fitted along the path and scored on its held-out rows."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ from .results import ARRIVED, Unfinished
 from .scores import fold_scores, mean_scores, scorer_scores
 from .splits import Given, splits
 
-LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
-LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
+LOOSEST = 0.1  # largest change of the objective at which a fit may count as converged
+LEFT_OUT_TOL = 1e-10  # tolerance of fits from which rows are removed
 
 
 class Found(NamedTuple):
-    """What a search comes to."""
+    """Result of a search."""
 
     scores: Array
-    """(folds, values); of leaving out one row at a time (rows, values)."""
+    """Scores (folds, values); when leaving out one row at a time (rows, values)."""
     fits: Sequence[Array] = ()
-    """To all rows along the path, as far as they are known."""
+    """Weights for all rows along the path, as far as they are known."""
     check: LeaveOneOutCheck | None = None
-    """Some rows left out in earnest, where others were by Newton steps."""
+    """A check with some rows removed by fits, if others were removed by Newton steps."""
     weight: Array | None = None
-    """Of the rows, where each is left out by itself; None: all count alike, as folds do."""
+    """Weights of the rows if each is left out alone; None: all count equally, as folds do."""
 
 
 @dataclass
 class Search:
-    """The fits that choose a penalty, and the scores of the rows that they have not seen."""
+    """The fits that choose a penalty, with scores on the held-out rows."""
 
     clf: LossModel
-    """What names the solver and the score; scorers see it with the weights of each fit."""
+    """The estimator with solver and scoring; scorers see it with the weights of each fit."""
     settings: FitSettings
     objective: Objective
-    """On all rows, standardised if that is asked for."""
+    """The objective on all rows, standardised if requested."""
     given: Given
     candidates: Candidates
     finished: FinishedFits
@@ -65,12 +65,12 @@ class Search:
 
     @property
     def l2s(self) -> Array:
-        """Of a path in l2, from the largest to the smallest."""
+        """The path in l2, from the largest."""
         return self.candidates.values
 
     def run(self) -> Found:
-        """One row at a time, each fold by itself, or all folds together."""
-        self._tell("searching", self.candidates.values.tolist())
+        """Search with single rows left out, with separate folds, or with all folds together."""
+        self._notify("searching", self.candidates.values.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
         sparse = self.candidates.l1_ratio is not None
@@ -81,7 +81,7 @@ class Search:
     # ---- folds ---------------------------------------------------------------------------
 
     def _one_by_one(self) -> Array:
-        """Scores (folds, values) by fits to each fold alone, in units of its own if asked for."""
+        """Scores (folds, values) by separate fits, each with its own scaling if requested."""
         each = []
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
@@ -94,11 +94,11 @@ class Search:
         return np.array(each)
 
     def _as_given(self, W: Array) -> Array:
-        """Weights of the features that were given, from those of the ones that some row stores."""
+        """Convert weights of the stored features to weights of all given features."""
         return original_weights(W, self.settings.features)
 
     def _trainings(self) -> Iterator[tuple[Source, Source]]:
-        """What every fold trains on, and what it tests."""
+        """Yield the training rows and the test rows of every fold."""
         if not isinstance(self.given.source, InMemory):
             yield from row_hash.source_folds(self.given.source, self.given.cv)
             return
@@ -107,13 +107,13 @@ class Search:
             yield split.training(source), Subset(source, split.test)
 
     def _folds(self) -> Found:
-        """The same by fits to all folds together, as far as these can be had."""
+        """Scores by fits to all folds together, as far as these are possible."""
         objective, of_features = self._in_row_space()
         source, scoring = as_arrays(objective.in_memory), self.clf.scoring
         folds, others = disjoint(objective, splits(self.given, source))
         known, fits = self._together(folds) if others is None else ([], [])
         mine = folds.splits
-        del folds  # its sample, too, takes room
+        del folds  # its sample takes memory, too
         fits = list(map(of_features, fits))
         if len(known) == len(self.l2s) and scoring in (None, "loss"):
             tests = [split.test for split in mine]
@@ -136,21 +136,21 @@ class Search:
         weights: Iterator[Array],
         of_features: Callable[[Array], Array] = np.asarray,
     ) -> list[float]:
-        """Of the rows that a fold tests, by each of the weights of the coordinates they have."""
+        """Scores on the test rows of a fold, for each of the weights of their coordinates."""
         if self.clf.scoring in (None, "loss"):
             found = fold_scores(self.clf.scoring, self.objective.loss, test, weights)
         else:
             self.clf.classes_ = self.given.source.classes
             rows = cast(Subset, test).rows
             found = scorer_scores(self.clf, self.given, rows, map(of_features, weights))
-        self._tell("scored", found)
+        self._notify("scored", found)
         return found
 
     def _in_row_space(self) -> tuple[Objective, Callable[[Array], Array]]:
-        """What folds are fitted to, and what takes its weights to those of the features.
+        """The objective for the folds, and the function that converts its weights to the features.
 
-        Coordinates of the rows where these are fewer and every fit finds the minimum, for that is
-        the same.
+        Row coordinates are used if they are fewer and every fit finds the minimum, which is the
+        same.
         """
         objective = self.objective
         arrives = isinstance(self._solver(objective), (LBFGS, Newton, LeastSquares, DualAscent))
@@ -162,7 +162,7 @@ class Search:
         return space.objective, space.weights
 
     def _together(self, folds: Folds) -> tuple[list[Array], list[Array]]:
-        """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
+        """Weights (folds, k, d + 1) along the path, and fits to all rows, as far as possible."""
         tol = self.settings.stop.tol
         smooth = isinstance(self._solver(folds.objective), (LBFGS, Newton))
         known: list[Array] = []
@@ -174,7 +174,7 @@ class Search:
             fit = self._fit_together(path, l2)
             if fit is None:
                 break
-            each = fit.folds.copy()  # the fit may be kept as it is
+            each = fit.folds.copy()  # the fit itself may be saved
             for fold in np.flatnonzero(~fit.is_converged):
                 own = folds.without(int(fold)).with_penalty(L2(l2))
                 each[fold] = self._settled(own, each[fold])
@@ -184,7 +184,7 @@ class Search:
         return known, fits
 
     def _fit_together(self, path: FoldPath, l2: float) -> Fit | None:
-        """The fits of all folds for the next penalty, if the path can be followed so far."""
+        """Fit all folds for the next penalty, if the path could be followed so far."""
 
         def fitted() -> State:
             fit = path.fit(l2)
@@ -198,7 +198,7 @@ class Search:
         known = {"fit": optional(path.expected_fit()), "path": path.expected_state()}
         found = self.finished.once(depends_on, fitted, entries(known))
         path.restore(found["path"])
-        self._tell("searched", l2)
+        self._notify("searched", l2)
         return None if found["fit"] is None else Fit(**found["fit"])
 
     # ---- leaving out one row at a time ---------------------------------------------------
@@ -219,13 +219,13 @@ class Search:
         return self.clf._solver(objective, partial=False)
 
     def _along(self, objective: Objective, known: Sequence[Array] = ()) -> Iterator[Array]:
-        """Weights along the path: those known, then each from where the one before ended."""
+        """Weights along the path: the known ones, then fits that start from the previous one."""
         yield from known
         before: State = {"weights": known[-1] if known else np.zeros(objective.shape)}
         for penalty in self.candidates.penalties[len(known) :]:
             at, handed_on = before["weights"], before.get("handed_on")
             found = self._fit(objective.with_penalty(penalty), at, handed_on=handed_on)
-            before["handed_on"] = None  # as large as all labels, and of use to the next alone
+            before["handed_on"] = None  # as large as all labels, and only used by the next
             before = found
             yield found["weights"]
         before["handed_on"] = None
@@ -237,7 +237,7 @@ class Search:
         stop: Stop | None = None,
         solver: Solver | None = None,
     ) -> Array:
-        """Weights that are near enough for scores; or the fit is noted."""
+        """Weights that are accurate enough for scores; other fits are recorded."""
         weights: Array = self._fit(objective, start, stop, solver)["weights"]
         return weights
 
@@ -249,7 +249,7 @@ class Search:
         solver: Solver | None = None,
         handed_on: State | None = None,
     ) -> State:
-        """Such weights, and what the solver hands on to the next fit along the path."""
+        """These weights, and the state that the solver passes to the next fit along the path."""
         solver = solver or self._solver(objective)
         stop = near_enough(stop or self.settings.stop, solver)
         keep, seed = self.settings.kept_by(solver).keep, checks.seed(self.clf.random_state)
@@ -257,17 +257,17 @@ class Search:
         state = handed_on if handed_on and handed_on["solver"] == solver.name else None
 
         def settled() -> State:
-            with passed_on():  # Ctrl-C ends the search, not one of its many fits
+            with passed_on():  # Ctrl-C ends the search, not a single fit
                 result = fit(start=start, state=state)
                 passes = len(result.infos)
                 if result.stop == "no progress" and start.any():
-                    again = fit()  # where the last penalty led may be a bad place to begin
+                    again = fit()  # the previous solution may be a bad start
                     passes = max(passes, len(again.infos))
                     result = again if again.stop in ARRIVED else result
             new = solver.handed_on(result.state)
-            told = None if new is None else new | {"solver": solver.name}
+            kept = None if new is None else new | {"solver": solver.name}
             return {
-                "weights": result.weights, "stop": result.stop, "handed_on": told, "passes": passes
+                "weights": result.weights, "stop": result.stop, "handed_on": kept, "passes": passes
             }  # fmt: skip
 
         def depends_on() -> list[Any]:
@@ -278,10 +278,10 @@ class Search:
                 asdict(replace(stop, max_iter=0)), keep, None if chance else seed, start,
             ]  # fmt: skip
 
-        def handed_on_state(name: str, told: Any) -> None:
-            if not isinstance(told, dict) or told.get("solver") != solver.name:
+        def handed_on_state(name: str, state: Any) -> None:
+            if not isinstance(state, dict) or state.get("solver") != solver.name:
                 raise ValueError(f"{name} is not of {solver!r}")
-            own = {key: value for key, value in told.items() if key != "solver"}
+            own = {key: value for key, value in state.items() if key != "solver"}
             solver.expected_state(objective)(name, own)
 
         known = {
@@ -291,27 +291,27 @@ class Search:
         found = self.finished.once(depends_on, settled, entries(known), stop.max_iter)
         value = self._value(objective.penalty)
         self.unfinished.note(value, found["stop"])
-        self._tell("searched", value)
+        self._notify("searched", value)
         return found
 
     def _value(self, penalty: Penalty) -> float:
-        """What tells a penalty of the path from the others."""
+        """The value that identifies a penalty of the path."""
         if self.candidates.l1_ratio is None:
             return penalty.l2
         return float(self.candidates.values[self.candidates.penalties.index(penalty)])
 
-    def _tell(self, what: str, told: Any) -> None:
-        """Callbacks that ask for it are told of the path, every fit, and the scores of a fold."""
+    def _notify(self, what: str, value: Any) -> None:
+        """Notify callbacks that support it of the path, every fit, and the scores of a fold."""
         for callback in self.clf.callbacks:
             if hasattr(callback, what):
-                getattr(callback, what)(told)
+                getattr(callback, what)(value)
 
 
 def near_enough(stop: Stop, solver: Solver) -> Stop:
-    """When the scores are those of the minimum.
+    """The accuracy at which scores are those of the minimum.
 
-    Each step of Newton's squares what remains: its own estimate of that, made before the step,
-    needs no margin. Gradients are believed with one; others have to prove it.
+    A Newton step squares the remaining error: its estimate before the step needs no margin.
+    Gradient methods need a margin, and others a proof.
     """
     if not isinstance(solver, (Newton, ProximalNewton, LBFGS, LeastSquares)):
         return stop

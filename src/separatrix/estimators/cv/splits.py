@@ -1,4 +1,4 @@
-"""Which rows a fold leaves out, and which it tests: as a splitter says, with what it asks for."""
+"""Training and test rows of each fold, from a splitter and its metadata."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...numeric.types import AnyArray, Ints
 
 
 class Metadata(NamedTuple):
-    """What a splitter and a scorer get beside X and y."""
+    """Arguments for a splitter and a scorer in addition to X and y."""
 
     split: dict[str, Any]
     score: dict[str, Any]
 
 
 def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
-    """Arguments of fit, to those that ask for them; without routing only groups."""
+    """Route arguments of fit to those that request them; without routing only groups."""
     from sklearn import get_config
     from sklearn.utils.metadata_routing import process_routing
 
@@ -37,14 +37,14 @@ def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
         metadata = Metadata({} if params.get("groups") is None else params, {})
     if metadata.split and isinstance(owner.cv, str):
         raise ValueError(
-            f"cv={owner.cv!r} leaves out one row at a time, whatever its group: use "
-            "cv=LeaveOneGroupOut() of scikit-learn's to leave out groups"
+            f"cv={owner.cv!r} leaves out one row at a time and ignores groups: use "
+            "scikit-learn's cv=LeaveOneGroupOut() to leave out groups"
         )
     return metadata
 
 
 class Given(NamedTuple):
-    """Rows, and what deals them out to folds; of those in memory what splitters and scorers see."""
+    """Rows, and what assigns them to folds; in memory also the input of splitters and scorers."""
 
     source: Source
     cv: Any
@@ -54,16 +54,16 @@ class Given(NamedTuple):
 
 
 class Split(NamedTuple):
-    """What a fold trains on, and what it tests."""
+    """The training rows and the test rows of a fold."""
 
     left_out: Ints
-    """Rows that it does not train on."""
+    """Rows that are not in the training set."""
     test: Ints
     times: Ints | None = None
-    """How often it trains on each row, if not just once."""
+    """How often each row is in the training set, if not exactly once."""
 
     def training(self, source: ArraySource) -> ArraySource:
-        """The rows that it trains on: the others have no weight."""
+        """The training rows: the others have weight 0."""
         weight = source.weights.copy()
         if self.times is None:
             weight[self.left_out] = 0.0
@@ -73,7 +73,7 @@ class Split(NamedTuple):
 
 
 def splits(given: Given, source: ArraySource) -> Iterator[Split]:
-    """The folds, one at a time, of rows that are those given, if in other coordinates."""
+    """Yield the folds of the given rows, which may be in other coordinates."""
     weight, kind = source.weight, np.min_scalar_type(len(source.classes))
     number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
     counts = np.bincount(number, None if weight is None else weight != 0.0)
@@ -82,7 +82,7 @@ def splits(given: Given, source: ArraySource) -> Iterator[Split]:
             absent &= weight != 0.0
         left_out = np.flatnonzero(absent)
         if np.array_equal(left_out, test):
-            left_out = test  # one of them is enough to keep
+            left_out = test  # keep only one of them
         left = np.count_nonzero(counts - np.bincount(number[left_out], minlength=len(counts)))
         if left < len(source.classes) or not len(test):
             raise ValueError(
@@ -94,13 +94,13 @@ def splits(given: Given, source: ArraySource) -> Iterator[Split]:
 
 
 def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
-    """Which rows a fold leaves out, those that it tests, and what else a split says."""
-    from sklearn.model_selection import StratifiedKFold, check_cv  # a third of a second
+    """The rows that a fold leaves out, its test rows, and other results of a split."""
+    from sklearn.model_selection import StratifiedKFold, check_cv  # takes a third of a second
 
     X, y, params = given.X, given.y, given.metadata.split
     n = len(y)
-    splitter = check_cv(given.cv, [0, 1], classifier=True)  # labels are known to be classes
-    if type(splitter) is StratifiedKFold:  # cares for classes, not for their names
+    splitter = check_cv(given.cv, [0, 1], classifier=True)  # the labels are classes
+    if type(splitter) is StratifiedKFold:  # depends on classes, not on their names
         X = y = number
         if not splitter.shuffle and not params and np.bincount(number).min() >= splitter.n_splits:
             fold = stratified(number, splitter.n_splits)
@@ -109,7 +109,7 @@ def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
             return
     everyone = np.arange(n)
     for train, test in splitter.split(X, y, **params):
-        train, test = everyone[train], everyone[test]  # numbers of rows, or masks
+        train, test = everyone[train], everyone[test]  # row numbers, or masks
         absent = np.ones(n, dtype=bool)
         absent[train] = False
         once = len(train) + np.count_nonzero(absent) == n
@@ -117,10 +117,10 @@ def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
 
 
 def stratified(number: Ints, n_splits: int) -> Ints:
-    """The fold that tests each row, as scikit-learn's StratifiedKFold has it, but much faster.
+    """The fold that tests each row, as in scikit-learn's StratifiedKFold, but much faster.
 
-    Classes, in the order in which they are met, are dealt out one after another: every fold gets
-    its share, and neighbours stay together.
+    Classes, in the order of their first row, are assigned to folds one after another: every fold
+    gets its share, and neighbours stay together.
     """
     kind = np.min_scalar_type(n_splits)
     fold, dealt = np.empty(len(number), dtype=kind), np.arange(n_splits, dtype=kind)

@@ -1,4 +1,4 @@
-"""Sums over rows that only cross-validation asks for."""
+"""Sums over rows that only cross-validation needs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from .thresholds import ROWS_AT_ONCE
 
 @dataclass(frozen=True)
 class MaxNorms(Sum[tuple[list[float]]]):
-    """Of each block the largest ``|(x - mean) * factor|^2`` of a row with a weight."""
+    """The largest ``|(x - mean) * factor|^2`` in each block among rows with a weight."""
 
     mean: Array
     factor: Array
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """Of one block."""
         square = loops.max_standardised_norm2(block.X, block.weight, self.mean, self.factor)
         return ([square],)
 
 
 @dataclass(frozen=True)
 class ScoreSums(Sum[tuple[Array]]):
-    """For each of many weights (m, k, d + 1) the weight of the rows that it gets right.
+    """For each of many weights (m, k, d + 1), the weight of the correctly classified rows.
 
-    With ``scoring="loss"`` minus the weighted sum of the losses.
+    With ``scoring="loss"``, minus the weighted sum of the losses.
     """
 
     scoring: Any
@@ -40,7 +39,7 @@ class ScoreSums(Sum[tuple[Array]]):
     weights: Array
 
     def of(self, block: Block) -> tuple[Array]:
-        """Of one block, (m,)."""
+        """The sum over one block, (m,)."""
         m, k, d = self.weights.shape
         sums = np.zeros(m)
         if self.scoring is None:
@@ -56,9 +55,9 @@ class ScoreSums(Sum[tuple[Array]]):
 
 
 def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
-    """Whether each row is right, or minus its loss, (m, n), for scores (m, k, n) by m weights."""
+    """Whether each row is correct, or minus its loss, (m, n), for scores (m, k, n) of m weights."""
     if scoring == "loss":
-        with np.errstate(over="ignore"):  # of rows far outside of the others
+        with np.errstate(over="ignore"):  # for rows far from all others
             return np.array([-loss.value(y, each.T) for each in s])
     right: AnyArray = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
     return right

@@ -1,4 +1,4 @@
-"""How far anybody's fitted linear model is above the minimum of what it minimises, proven."""
+"""Proven bounds on how far a fitted linear model is above the minimum of its objective."""
 
 from __future__ import annotations
 
@@ -35,47 +35,47 @@ def certify(
     loss: str | Loss | None = None,
     l2: float | None = None,
 ) -> Certificate:
-    """How far a fitted linear model is above the minimum of what it claims to minimise.
+    """Prove how far a fitted linear model is above the minimum of its objective.
 
-    The objective is read off the model's parameters and evaluated at its weights. Then it is
-    minimised here, from these weights, to 1e-6 of itself: the lower bound that this proves by
-    duality is one that no weights get below, whoever finds them.
+    The objective is derived from the model's parameters and evaluated at its weights. Then it is
+    minimised from these weights, with a relative tolerance of 1e-6: duality gives a lower bound for
+    all weights.
 
     Parameters
     ----------
     model : fitted classifier, or (coef, intercept)
         scikit-learn's LogisticRegression, LogisticRegressionCV, LinearSVC, SGDClassifier,
         RidgeClassifier, RidgeClassifierCV or Perceptron; a linear classifier of this package; a
-        Pipeline that ends in one. Or weights (d,) or (k, d) with their biases, None for none, of
-        the weighted mean of ``loss`` plus ``l2 * |w|^2``. ValueError, by name, for what is not
-        covered: L1 penalties of losses with a kink, kernels, ensembles, early stopping, losses for
-        regression.
+        Pipeline that ends in one. Or weights (d,) or (k, d) with their biases (or None), for the
+        weighted mean of ``loss`` plus ``l2 * |w|^2``. A ValueError names what is not covered: L1
+        penalties of losses that are not smooth, kernels, ensembles, early stopping, regression
+        losses.
     X, y, sample_weight
         The rows, labels and weights that it was trained on, which cannot be checked. X may be a
-        source, which brings labels and weights; for a model of this package that was fitted to
+        source, which contains labels and weights; for a model of this package that was fitted to
         files also paths or frames, which are read into memory.
     loss, l2
-        Only with weights.
+        Only if the model is given as weights.
 
     Returns
     -------
     Certificate
         ``objective``, ``bound``, ``gap``, ``relative_gap``, ``minimum_exists``, ``flips``,
-        ``remedy`` and more; as text it says all of it in words.
+        ``remedy`` and more; ``str`` explains all of it.
 
     See Also
     --------
-    Certificate : what it returns.
-    from_sklearn : the same model as one of ours.
-    diagnose : what is wrong with one of ours.
+    Certificate : the result.
+    from_sklearn : converts a model to this package.
+    diagnose : finds what is wrong with a fit of this package.
 
     Notes
     -----
-    Without a penalty there is no such proof: the model is then compared with the fit made here,
-    and ``proven`` is False. Where the infimum is 0, for the perceptron's loss or for classes that
-    are separable without a penalty, nothing is learned from the distance to it: ``relative_gap``
-    and ``flips`` are None, ``verdict`` and ``mistakes`` tell the rest. One class against the rest
-    is a problem for each class, and their gaps add up.
+    Without a penalty there is no such proof: the model is then compared with the fit made here, and
+    ``proven`` is False. If the infimum is 0, for the perceptron's loss or for classes that are
+    separable without a penalty, the distance to it is not informative: ``relative_gap`` and
+    ``flips`` are None, and ``verdict`` and ``mistakes`` describe the model. One class against the
+    rest is a separate problem for each class, and their gaps add up.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def certify(
     source = training_rows(model, clf, X, y, sample_weight)
     W = weights_of(clf, len(source.classes))
     features = None
-    if getattr(clf, "scale_", None) is not None:  # its penalty is on the scaled weights
+    if getattr(clf, "scale_", None) is not None:  # the penalty applies to the scaled weights
         features = FeatureMap(source.n_features, clf._features.standardization)
     posed = claimed(claim, source, W, features)
     return _certificate(model, clf, posed, [minimum(problem) for problem in posed.problems])

@@ -1,4 +1,4 @@
-"""What a certificate says: how far a model is above the least value of what it minimises."""
+"""Certificates: how far a model is above the minimum of its objective."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 from ...numeric.types import Array
 
-MANY = 10.0  # times the minimum, above which percents are no help
+MANY = 10.0  # times the minimum, above which percentages are hard to read
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """How far a model can be above the minimum of the objective that it claims to minimise.
+    """Upper bound on how far a model is above the minimum of the objective that it claims to
+    minimise.
 
-    Numbers are in the units of that objective, as ``formula`` states it.
+    Numbers are in the units of that objective, which ``formula`` states.
 
     See Also
     --------
@@ -34,41 +35,41 @@ class Certificate:
     """
 
     model: str
-    """Its class."""
+    """Class of the model."""
     formula: str
-    """What it claims to minimise."""
+    """The objective that the model claims to minimise."""
     objective: float
-    """That, at the model's weights."""
+    """The objective at the model's weights."""
     bound: float
-    """No weights get below this; without a proof, none were found that do."""
+    """A lower bound for all weights; if not ``proven``, the lowest value found."""
     gap: float
-    """``objective`` is at most so much above the minimum, rounding allowed for."""
+    """``objective`` is at most this much above the minimum, including rounding."""
     proven: bool
-    """Whether ``bound`` is a proof, or only what a fit of our own came to."""
+    """Whether ``bound`` is proven, or only the result of another fit."""
     tight: bool
     """Whether that fit came within 1e-6 of the minimum: if not, the model may be better."""
     minimum_exists: bool | None
-    """Whether any weights reach the infimum; None where that was not settled."""
+    """Whether any weights reach the infimum; None if this was not decided."""
     infimum_is_zero: bool
-    """Whether weights that have learned nothing, or that only grow, come down to 0."""
+    """Whether the infimum is 0, at weights that have learned nothing or that only grow."""
     verdict: str | None
-    """On separability, without a penalty or for the perceptron's loss; of several problems, each
-    class against the rest, that of the one that is hardest to separate."""
+    """Separability, without a penalty or for the perceptron's loss; if each class against the rest
+    is a problem, of the one that is hardest to separate."""
     mistakes: int
-    """Rows that the model's ``predict`` gets wrong."""
+    """Number of rows that the model's ``predict`` classifies incorrectly."""
     flips: int | None
-    """Rows that ``predict`` at the minimum would put into another class; None where there is no
-    minimum, or it is 0."""
+    """Number of rows that ``predict`` at the minimum would classify differently; None if there is
+    no minimum, or it is 0."""
     n_rows: int
-    """Rows that it was asked about."""
+    """Number of rows."""
     remedy: str | None
-    """A line of Python, for names ``clf``, ``X`` and ``y``, that mends it; None if all is well."""
+    """A line of Python, for names ``clf``, ``X`` and ``y``, as a remedy; None if none is needed."""
     optimum: tuple[Array, Array] | None = field(default=None)
-    """``coef`` and ``intercept`` at the minimum, which ``flips`` counts against."""
+    """``coef`` and ``intercept`` at the minimum, with which ``flips`` is computed."""
 
     @property
     def relative_gap(self) -> float | None:
-        """The model is at most this share of the minimum above it; None where that is 0."""
+        """``gap`` as a share of the minimum; None if the minimum is 0."""
         if self.infimum_is_zero or not self.bound > 0.0:
             return None
         return self.gap / self.bound
@@ -80,23 +81,24 @@ class Certificate:
             *self._of_rows(),
         ]
         if self.remedy is not None:
-            parts.append(f"To mend it: {self.remedy}.")
+            parts.append(f"Remedy: {self.remedy}.")
         parts.append(
-            "Whether these are the rows that it was trained on cannot be checked: if not, nothing "
-            "is said of its training."
+            "Whether these are the rows that it was trained on cannot be checked: if not, this "
+            "says nothing about its training."
         )
         return " ".join(parts)
 
     def _standing(self) -> str:
         at = f"At its weights that is {self.objective:.6g}"
         if self.infimum_is_zero:
-            return f"{at}, and {self._why_zero()}: how far it is above that says nothing."
+            return f"{at}, and {self._why_zero()}: the distance from 0 is not informative."
         if self.relative_gap is None:
             return f"{at}, and no positive bound on its minimum was proven."
         share, bound = above(self.relative_gap), f"{self.bound:.6g}"
         if self.proven:
             loose = "" if self.tight else (
-                " (it may be nearer: our own fit did not come within 1e-6 of the minimum)"
+                " (it may be closer: the fit for comparison did not come within 1e-6 of the "
+                "minimum)"
             )  # fmt: skip
             return (
                 f"{at}, and no weights get below {bound} (proven by duality): it is at most "
@@ -104,35 +106,35 @@ class Certificate:
             )
         why = {
             True: "The minimum exists, but without a penalty there is no proof of it",
-            False: f"There is no minimum, for the rows are {self.verdict} and there is no penalty",
-            None: "Whether there is a minimum was not settled",
+            False: f"There is no minimum: the rows are {self.verdict} and there is no penalty",
+            None: "Whether there is a minimum was not decided",
         }[self.minimum_exists]
-        return f"{at}, {share} the {bound} that our own fit reached. {why}."
+        return f"{at}, {share} the {bound} that the fit for comparison reached. {why}."
 
     def _why_zero(self) -> str:
         if self.verdict == "separable" and self.minimum_exists is False:
             return (
-                "there is no minimum: the rows are separable and there is no penalty, so it falls "
-                "to 0 while the weights grow for ever"
+                "there is no minimum: the rows are separable and there is no penalty, so it "
+                "decreases to 0 while the weights grow forever"
             )
         if self.verdict == "separable" and "perceptron" not in self.formula:
-            return "its minimum is 0, for the rows are separable and there is no penalty"
+            return "its minimum is 0, because the rows are separable and there is no penalty"
         return "its minimum is 0, at weights of 0, which have learned nothing"
 
     def _of_rows(self) -> list[str]:
         rows = f"{self.n_rows} row{'s' * (self.n_rows != 1)}"
         if self.flips is not None:
             return [f"At the minimum, predict would change for {self.flips} of {rows}."]
-        told = [f"It gets {self.mistakes} of {rows} wrong."]
+        sentences = [f"It classifies {self.mistakes} of {rows} incorrectly."]
         if self.infimum_is_zero and self.verdict is not None:
-            can = "can be got right by a plane" if self.verdict == "separable" else (
-                "cannot all be got right by any plane")  # fmt: skip
-            told.append(f"The rows are {self.verdict}: they {can}.")
-        return told
+            can = "can be classified correctly by a plane" if self.verdict == "separable" else (
+                "cannot all be classified correctly by a plane")  # fmt: skip
+            sentences.append(f"The rows are {self.verdict}: they {can}.")
+        return sentences
 
     @property
     def summary(self) -> str:
-        """In a few words."""
+        """A summary in a few words."""
         if self.infimum_is_zero:
             word = "separable" if self.verdict == "separable" else self.verdict or "not settled"
             return f"infimum 0, rows {word}, {self.mistakes} of {self.n_rows} wrong"
@@ -141,7 +143,7 @@ class Certificate:
         share = above(self.relative_gap)
         if self.proven:
             return f"at most {share} its minimum, {self.flips} of {self.n_rows} rows flip"
-        return f"{share} what our own fit reached, not proven"
+        return f"{share} what the fit for comparison reached, not proven"
 
     def __repr__(self) -> str:
         return f"<Certificate: {self.model}, {self.summary}>"
@@ -157,7 +159,7 @@ class Certificate:
         return f"<p>{words}</p>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Convert to plain values, ready for JSON."""
         names = (
             "model", "formula", "objective", "bound", "gap", "relative_gap", "proven", "tight",
             "minimum_exists", "infimum_is_zero", "verdict", "mistakes", "flips", "n_rows", "remedy",

@@ -1,12 +1,12 @@
-"""What a fitted linear model claims to minimise, read off its parameters.
+"""The objective that a fitted linear model claims to minimise, derived from its parameters.
 
 Every claim has one form,
 
     share * sum_i c_i * loss_i  +  strength * |w|^2  +  absolute * sum_j |w_j| ,
 
 where the sum may be divided by the number of rows or by the sum of their weights. Libraries differ
-in all the rest: whether a bias is free or a penalised column, how more than two classes are put
-into losses, and on which rows class weights act.
+in everything else: whether a bias is free or a penalised column, how losses are defined for more
+than two classes, and on which rows class weights act.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOSSES = {
     "log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge",
     "perceptron": "perceptron",
 }  # fmt: skip
-"""Those of scikit-learn's models that are covered, and their names here."""
+"""The scikit-learn models that are covered, and their names here."""
 
 
 @dataclass(frozen=True)
@@ -32,37 +32,37 @@ class Claim:
     """The objective that a model claims to minimise."""
 
     loss: Loss
-    """For two classes, or for any number of them."""
+    """The loss, for two classes or for any number of them."""
     share: float
-    """What the losses of the rows are multiplied with."""
+    """Factor of the losses."""
     strength: float
-    """What |w|^2 is multiplied with."""
+    """Factor of |w|^2."""
     divided_by: Literal["", "rows", "weights"] = ""
-    """What the sum of the losses is divided by."""
+    """Divisor of the sum of the losses."""
     one_vs_rest: bool = False
-    """Whether more than two classes are as many problems, each of a class against the rest."""
+    """Whether each class against the rest is a separate problem for more than two classes."""
     fit_intercept: bool = True
     intercept_scaling: float | None = None
-    """A bias that is penalised is the weight of a column of this number."""
+    """The value of the column whose weight is a penalised bias."""
     class_weight: Any = None
     counts_rows: bool = False
-    """Whether "balanced" counts rows; else it sums their weights."""
+    """Whether "balanced" counts rows; otherwise it sums their weights."""
     absolute: float = 0.0
-    """What the sum of |w_j| is multiplied with."""
+    """Factor of the sum of |w_j|."""
     feature_weights: tuple[float, ...] | None = None
     """Factors of both penalties for every feature; None: 1."""
     groups: tuple[int, ...] | str | None = None
-    """Weights that become 0 together, as in LinearClassifier: their lengths stand for |w_j|."""
+    """Weights that become 0 together, as in LinearClassifier: their lengths replace |w_j|."""
 
     def __post_init__(self) -> None:
         if self.absolute and not self.loss.smooth:
             raise ValueError(
-                f"loss={self.loss.name!r} has a kink, and so has an L1 penalty: certify covers L1 "
-                "for smooth losses"
+                f"loss={self.loss.name!r} is not smooth, nor is an L1 penalty: certify covers L1 "
+                "only for smooth losses"
             )
         if not self.loss.convex:
             raise ValueError(
-                f"loss={self.loss.name!r} is not convex, and nothing is known of its minimum: "
+                f"loss={self.loss.name!r} is not convex, so its minimum is unknown: "
                 "certify covers convex losses"
             )
 
@@ -102,29 +102,29 @@ class Claim:
 
 @dataclass(frozen=True)
 class WeightsAsModel:
-    """Weights that came without a model."""
+    """Weights that were given without a model."""
 
     coef_: Any
     intercept: Any
-    """None for none."""
+    """The biases, or None."""
 
     @classmethod
     def of(cls, given: tuple[Any, ...]) -> WeightsAsModel:
-        """From (coef, intercept)."""
+        """Create from (coef, intercept)."""
         if len(given) != 2:
             raise TypeError(
-                f"expected a model or (coef, intercept), got a tuple of {len(given)} things"
+                f"expected a model or (coef, intercept), got a tuple of {len(given)} entries"
             )
         return cls(np.atleast_2d(np.asarray(given[0], dtype=np.float64)), given[1])
 
     @property
     def intercept_(self) -> Any:
-        """Zeros for none."""
+        """Zeros if there are no biases."""
         return 0.0 if self.intercept is None else self.intercept
 
 
 def claim_of(model: Any) -> Claim:
-    """What a model claims to minimise; ValueError by name where that is not covered."""
+    """The objective of a model; ValueError, by name, if the model is not covered."""
     kind = type(model)
     known = CLAIMS.get((kind.__module__.partition(".")[0], kind.__name__))
     if known is not None:
@@ -139,10 +139,10 @@ def claim_of(model: Any) -> Claim:
 
 
 def claim_of_weights(intercept: Any, loss: Any, l2: Any) -> Claim:
-    """Of weights that come by themselves: the mean loss and l2 * |w|^2, as in LinearClassifier."""
+    """For given weights: the mean loss and l2 * |w|^2, as in LinearClassifier."""
     if loss is None or l2 is None:
         raise TypeError(
-            "weights alone do not tell what they minimise: pass certify((coef, intercept), X, y, "
+            "weights alone do not define their objective: pass certify((coef, intercept), X, y, "
             "loss='logistic', l2=...), for weighted mean loss + l2 * |w|^2"
         )
     if not np.isfinite(l2) or l2 < 0.0:
@@ -161,16 +161,16 @@ def _logistic_regression(model: Any) -> Claim:
 def _logistic_regression_cv(model: Any) -> Claim:
     if not model.refit:
         raise _refuse(
-            model, "refit=False", "it averages the weights of the folds, which minimise nothing"
+            model, "refit=False", "it averages weights of the folds, which minimise no objective"
         )
     if not hasattr(model, "C_"):
         raise _refuse(model, "...", "it chooses C when it is fitted")
-    # The fit to all rows, unlike those to the folds, is made with intercept_scaling=1.
+    # The fit to all rows, unlike those to the folds, uses intercept_scaling=1.
     return _logistic(model, np.ravel(model.C_)[0], np.ravel(model.l1_ratio_)[0], 1.0)
 
 
 def _logistic(model: Any, C: Any, l1_ratio: Any, intercept_scaling: float) -> Claim:
-    """``C * sum + (1 - r) |w|^2 / 2 + r |w|_1``; in liblinear the bias is penalised."""
+    """``C * sum + (1 - r) |w|^2 / 2 + r |w|_1``; liblinear penalises the bias too."""
     penalty = getattr(model, "penalty", "deprecated")
     free = penalty is None or bool(np.isinf(C))
     ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, float(l1_ratio or 0.0))
@@ -184,13 +184,13 @@ def _logistic(model: Any, C: Any, l1_ratio: Any, intercept_scaling: float) -> Cl
 
 
 def _linear_svc(model: Any) -> Claim:
-    """``C * sum + |(w, b / scaling)|^2 / 2``; Crammer and Singer's of two classes has one w.
+    """``C * sum + |(w, b / scaling)|^2 / 2``; Crammer and Singer's for two classes has one w.
 
-    With ``penalty="l1"`` the sum of absolute values in place of the half square.
+    With ``penalty="l1"`` the sum of absolute values instead of half the square.
     """
     l1 = model.penalty == "l1"
     joint = model.multi_class == "crammer_singer"
-    # w = w_1 - w_0 with w_0 = -w_1: half the sum of both squares is a quarter of its own.
+    # w = w_1 - w_0 with w_0 = -w_1: half the sum of both squares is a quarter of |w|^2.
     two = len(getattr(model, "classes_", ())) == 2
     return Claim(
         get_loss("hinge" if joint else LOSSES[model.loss]), float(model.C),
@@ -206,14 +206,14 @@ def _sgd(model: Any) -> Claim:
     loss = getattr(model, "loss", "perceptron")
     if model.early_stopping:
         raise _refuse(
-            model, "early_stopping=True", "it trains on a part of the rows and keeps none of it"
+            model, "early_stopping=True", "it trains on a part of the rows that is not recorded"
         )
     if getattr(model, "learning_rate", "") in ("pa1", "pa2"):
         raise _refuse(
             model, f"learning_rate={model.learning_rate!r}", "its steps descend no objective"
         )
     if loss not in LOSSES:
-        why = "it is a loss for regression" if loss != "modified_huber" else "no such loss is here"
+        why = "it is a loss for regression" if loss != "modified_huber" else "it is missing here"
         raise _refuse(model, f"loss={loss!r}", why)
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     ratio = {"l1": 1.0, "elasticnet": float(model.l1_ratio)}.get(model.penalty, 0.0)
@@ -227,12 +227,12 @@ def _sgd(model: Any) -> Claim:
 def _ridge(model: Any) -> Claim:
     """``sum of (t - s)^2 + alpha * |w|^2`` with targets t of -1 and +1: the squared loss here."""
     if getattr(model, "positive", False):
-        raise _refuse(model, "positive=True", "its weights are bounded, and here none are")
+        raise _refuse(model, "positive=True", "bounds on weights are not supported here")
     if hasattr(model, "alphas") and not hasattr(model, "alpha_"):
         raise _refuse(model, "...", "it chooses alpha when it is fitted")
     alpha = np.ravel(model.alpha_ if hasattr(model, "alphas") else model.alpha)
     if len(alpha) != 1:
-        raise _refuse(model, "alpha of several numbers", "every class has a penalty of its own")
+        raise _refuse(model, "alpha of several numbers", "every class has a separate penalty")
     return Claim(
         get_loss("squared"), 1.0, float(alpha[0]), fit_intercept=model.fit_intercept,
         class_weight=model.class_weight, counts_rows=True,
@@ -263,4 +263,4 @@ CLAIMS: dict[tuple[str, str], Callable[[Any], Claim]] = {
     ("separatrix", "LinearClassifierCV"): _own,
     ("separatrix", "Perceptron"): _own,
 }
-"""By package and name: to import all of scikit-learn's would take longer than many a fit."""
+"""By package and name: importing all of scikit-learn would take longer than many fits."""

@@ -1,4 +1,4 @@
-"""scikit-learn's linear classifiers as classifiers of this package."""
+"""Conversion of scikit-learn's linear classifiers to classifiers of this package."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ OBJECTIVE = {
     "C", "Cs", "alpha", "alphas", "penalty", "l1_ratio", "l1_ratios", "loss", "intercept_scaling",
     "multi_class", "early_stopping", "learning_rate", "positive", "refit",
 }  # fmt: skip
-"""Parameters that say what is minimised: they become ``loss`` and ``l2``, or are refused."""
+"""Parameters that define the objective: they become ``loss`` and ``l2``, or are refused."""
 COPIED = {"fit_intercept", "class_weight", "warm_start", "n_jobs", "random_state", "verbose"}
-"""Those that mean the same here."""
+"""Parameters with the same meaning here."""
 WAY = {
     "solver", "tol", "max_iter", "dual", "eta0", "power_t", "shuffle", "average",
     "n_iter_no_change", "validation_fraction", "epsilon", "copy_X", "cv", "scoring",
     "use_legacy_attributes", "store_cv_results",
 }  # fmt: skip
-"""Those that say how to get to the minimum: here ``solver="auto"`` gets there, to ``tol``."""
+"""Parameters of the algorithm: here ``solver="auto"`` reaches the minimum within ``tol``."""
 
 
 def from_sklearn(
     estimator: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, n: Any = None
 ) -> Any:
-    """The same classifier here: what minimises the same objective, with its weights if fitted.
+    """Convert to a classifier with the same objective, and with its weights if fitted.
 
     Parameters
     ----------
     estimator : scikit-learn's LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, ...
-        Those that :func:`certify` takes, fitted or not, or a Pipeline that ends in one, whose other
-        steps stay. Parameters that say what is minimised become ``loss`` and ``l2``, or are
-        refused by name; those that say how (``solver``, ``max_iter``, ``tol``, ...) are left to
-        ``solver="auto"`` and ``tol=1e-6``.
+        The classifiers that :func:`certify` accepts, fitted or not, or a Pipeline that ends in one,
+        whose other steps are kept. Parameters that define the objective become ``loss`` and ``l2``,
+        or are refused by name; parameters of the algorithm (``solver``, ``max_iter``, ``tol``, ...)
+        are replaced by ``solver="auto"`` and ``tol=1e-6``.
     X, y, sample_weight
-        The rows that it was trained on, or will be; X may be a source. Of a fitted classifier they
-        give ``objective_`` and ``gap_``, which are NaN and None without them.
+        The rows that it was trained on, or will be; X may be a source. For a fitted classifier they
+        define ``objective_`` and ``gap_``, which are NaN and None without them.
     n : float
-        In place of rows: what they weigh, their number unless they have weights. ``C`` and ridge's
-        ``alpha`` weigh the sum over the rows against the penalty, and ``l2`` the mean, so that it
-        takes one or the other.
+        Instead of rows: their total weight, which is their number if they have no weights. ``C``
+        and ridge's ``alpha`` refer to the sum over the rows, ``l2`` to the mean, so one of the two
+        is needed.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def from_sklearn(
 
     Notes
     -----
-    How many classes there are is told by the fit or by y: without both it is taken for two.
-    Refused unless fitted, for there is no such objective here: a bias that is penalised (LinearSVC,
-    liblinear); one class against the rest for more than two classes, but for the squared hinge and
-    the logistic loss without class weights. A fitted one of these has the same weights and
-    predictions here, while ``objective_`` and ``gap_`` are of the objective here, which ``fit``
-    would minimise. ``stop_`` of a fitted one is "optimal" if that gap is within ``tol``, else
-    "converted".
+    The number of classes is known from the fit or from y; without both it is assumed to be two.
+    Unfitted classifiers are refused if this package does not have their objective: with a penalised
+    bias (LinearSVC, liblinear); one class against the rest for more than two classes, except for
+    the squared hinge and the logistic loss without class weights. If fitted, such a classifier has
+    the same weights and predictions here, while ``objective_`` and ``gap_`` refer to the objective
+    here, which ``fit`` would minimise. ``stop_`` of a fitted one is "optimal" if that gap is within
+    ``tol``, else "converted".
 
     Examples
     --------
@@ -90,7 +90,7 @@ def from_sklearn(
     if type(estimator).__module__.partition(".")[0] != "sklearn":
         names = ", ".join(name for package, name in CLAIMS if package == "sklearn")
         raise ValueError(
-            f"{type(estimator).__name__} is none of scikit-learn's; expected one of {names}"
+            f"{type(estimator).__name__} is not a scikit-learn classifier; expected one of {names}"
         )
     claim, fitted = claim_of(estimator), hasattr(estimator, "coef_")
     _refuse_unknown(estimator)
@@ -102,7 +102,7 @@ def from_sklearn(
         strength = {name: value for name, value in estimator.get_params(deep=False).items()
                     if name in ("C", "alpha")}  # fmt: skip
         raise ValueError(
-            f"{type(estimator).__name__} with {strength} has a penalty of l2={l2:g}, and it must "
+            f"{type(estimator).__name__} with {strength} has a penalty of l2={l2:g}, but it must "
             "be 0 or more and finite: C must be above 0, alpha 0 or more"
         )
     clf = _translated(estimator, claim, l1, l2, k)
@@ -118,7 +118,7 @@ def from_sklearn(
 
 
 def _pipeline(pipeline: Any, X: Any, y: Any, sample_weight: Any, n: Any) -> Any:
-    """The same steps, the last one translated; a fitted one sees X behind the others."""
+    """The same steps with the last one converted; a fitted one sees X after the other steps."""
     *others, (name, last) = pipeline.steps
     if X is not None and hasattr(last, "coef_") and others:
         transform = pipeline[:-1].transform
@@ -131,16 +131,16 @@ def _pipeline(pipeline: Any, X: Any, y: Any, sample_weight: Any, n: Any) -> Any:
 
 
 def _refuse_unknown(estimator: Any) -> None:
-    """A parameter that nobody here knows may change what is minimised."""
+    """Refuse unknown parameters, which may change the objective."""
     for name, value in estimator.get_params(deep=False).items():
         if name not in OBJECTIVE | COPIED | WAY:
             raise ValueError(
                 f"{type(estimator).__name__}({name}={value!r}) is not covered: this parameter is "
-                "not known here"
+                "unknown here"
             )
     jobs = getattr(estimator, "n_jobs", None)
     if jobs is not None and jobs < -1:
-        raise ValueError(f"n_jobs={jobs} is not covered: here it is None, -1 or the number itself")
+        raise ValueError(f"n_jobs={jobs} is not covered: expected None, -1 or a number of threads")
 
 
 def _number_of_classes(estimator: Any, X: Any, y: Any) -> int | None:
@@ -152,7 +152,7 @@ def _number_of_classes(estimator: Any, X: Any, y: Any) -> int | None:
 
 
 def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None) -> None:
-    """What this package does not minimise, unless the weights are there already."""
+    """Refuse objectives that this package does not minimise, unless the model is fitted."""
     name = type(estimator).__name__
     against_rest = claim.one_vs_rest and k is not None and k > 2
     if fitted:
@@ -160,7 +160,7 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
     if claim.intercept_scaling is not None:
         raise ValueError(
             f"{name}(fit_intercept=True) is not covered unless fitted: its bias is penalised, as "
-            "the weight of a column of intercept_scaling, and here a bias is free; "
+            "the weight of a column of intercept_scaling, but here the bias is free; "
             "fit_intercept=False is covered"
         )
     if getattr(estimator, "multi_class", "") == "crammer_singer":
@@ -171,13 +171,13 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
     if against_rest and claim.loss.name not in ("squared_hinge", "logistic", "hinge"):
         raise ValueError(
             f"{name}(loss={claim.loss.name!r}) on {k} classes is not covered unless fitted: it "
-            "fits each class against the rest, and here this loss is joint; use "
+            "fits each class against the rest, but here this loss is joint; use "
             "OneVsRestClassifier(LinearClassifier(...))"
         )
     if against_rest and claim.class_weight is not None:
         raise ValueError(
-            f"{name}(class_weight=...) on {k} classes is not covered unless fitted: it weighs the "
-            "class that stands against the rest alone, and here the rows of every class"
+            f"{name}(class_weight=...) on {k} classes is not covered unless fitted: it weighs "
+            "only the class that stands against the rest, but here the rows of every class"
         )
 
 
@@ -188,17 +188,17 @@ def _strength(
     name, given = type(estimator).__name__, claim.class_weight
     if X is not None or y is not None:
         if n is not None:
-            raise TypeError("n is in place of rows: pass X and y, or n")
+            raise TypeError("n replaces rows: pass X and y, or n")
         if claim.counts_rows and given == "balanced" and sample_weight is not None:
             raise ValueError(
                 f"{name}(class_weight='balanced') with sample_weight is not covered: it counts "
-                "rows, and here their weights are summed; pass the class weights as a dict"
+                "rows, but here their weights are summed; pass the class weights as a dict"
             )
         rows, total = _weight(X, y, sample_weight, given)
         divisor = {"": 1.0, "rows": rows, "weights": total}[claim.divided_by]
         return strength * divisor / (claim.share * total)
     if sample_weight is not None:
-        raise TypeError("sample_weight is of rows: pass X and y with it, or the sum of it as n")
+        raise TypeError("sample_weight needs rows: pass X and y with it, or its sum as n")
     if claim.divided_by == "weights" or not strength:
         return strength / claim.share
     if isinstance(given, Mapping):
@@ -211,8 +211,8 @@ def _strength(
     if n is None:
         what = "alpha" if hasattr(estimator, "alpha") or hasattr(estimator, "alphas") else "C"
         raise ValueError(
-            f"{name}({what}={getattr(estimator, what, '...')!r}) weighs the sum over the rows "
-            "against the penalty, and l2 the mean: pass X and y, or the number of rows, n=..."
+            f"{name}({what}={getattr(estimator, what, '...')!r}) applies to the sum over the rows "
+            "and l2 to the mean: pass X and y, or the number of rows, n=..."
         )
     if not checks.is_number(n) or not 0.0 < float(n) < math.inf:
         raise ValueError(f"n must be a number of rows above 0, got {n!r}")
@@ -237,12 +237,13 @@ def _translated(
     given = estimator.get_params(deep=False)
     same = {name: given[name] for name in COPIED & given.keys()}
     if type(estimator).__name__ != "Perceptron":
-        # Of two classes both are the same, and where their number is not known, only one of more.
+        # For two classes both are the same; if their number is unknown, only the one for more
+        # applies.
         loss = claim.loss
         if claim.one_vs_rest and k != 2 and isinstance(loss, (Logistic, Hinge)):
             loss = OneVsRest(loss)
         return LinearClassifier(loss.name, l1=l1, l2=l2, **same)
-    same.pop("n_jobs")  # it has one vector of weights, and no threads
+    same.pop("n_jobs")  # it has one weight vector, and no threads
     patience = None if estimator.tol is None else estimator.n_iter_no_change
     return Perceptron(
         estimator.max_iter, learning_rate=estimator.eta0, l2=l2, shuffle=estimator.shuffle,
@@ -251,7 +252,7 @@ def _translated(
 
 
 def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
-    """What a fit would have set, as far as the other one tells it."""
+    """Set the attributes of a fit, as far as the other model has them."""
     W = weights_of(estimator, len(estimator.classes_))
     clf.coef_, clf.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
     clf.classes_, clf.n_features_in_ = estimator.classes_.copy(), W.shape[1] - 1
@@ -268,7 +269,7 @@ def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
     if isinstance(clf, LinearClassifier):
         solver = GradientDescent(batch_size=1, reason="the weights came from scikit-learn")
         clf.objective_, clf.gap_, clf.solver_, clf._runaway = np.nan, None, solver, None
-    # A run of no passes, from these weights on: partial_fit goes on from there.
+    # A run without passes, from these weights: partial_fit continues from there.
     clf.trace_ = Trace(
         solver, loss.for_classes(len(clf.classes_)), penalty, clf.fit_intercept,
         clf.class_weight, clf.classes_, W, 0, 0, 0.0,

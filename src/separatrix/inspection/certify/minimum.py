@@ -1,4 +1,4 @@
-"""Where the minimum of a problem lies: a fit from the model's weights, and what it proves."""
+"""The minimum of a problem: a fit that starts from the model's weights, and its proof."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from ...training.minimize import Result, minimize
 from ...training.stopping import Stop
 from .problems import Problem
 
-TOL = 1e-6  # of the objective: how near to its minimum the fit is to come
+TOL = 1e-6  # of the objective: tolerance of the fit
 MOST_PASSES = 1000
-MOST_READS = 1000  # of the data, to tell whether it can be separated
-VANISHING = ("logistic", "hinge", "squared_hinge")  # losses that go to 0 as margins grow
+MOST_READS = 1000  # of the data, to decide whether it can be separated
+VANISHING = ("logistic", "hinge", "squared_hinge")  # losses that tend to 0 as margins grow
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """What is known of the least value of one problem."""
+    """What is known about the minimum of one problem."""
 
     value: float
     """The objective at the model's weights."""
     bound: float
-    """No weights get below this; if it is not ``proven``, none were found that do."""
+    """A lower bound for all weights; if not ``proven``, the lowest value found."""
     gap: float
-    """By how much the model can be above the minimum, the rounding of ``value`` included."""
+    """Upper bound on the distance of the model from the minimum, with the rounding of ``value``."""
     proven: bool
     tight: bool = True
-    """Whether the fit came as near as it was asked to."""
+    """Whether the fit reached the tolerance."""
     weights: Array | None = None
-    """At the minimum, for the features as given; None where there is none, or none worth having."""
+    """At the minimum, for the features as given; None if there is no useful minimum."""
     exists: bool | None = True
-    """Whether some weights reach the infimum; None where that was not settled."""
+    """Whether some weights reach the infimum; None if this was not decided."""
     verdict: str | None = None
-    """On separability, where there is no penalty, or the perceptron's loss."""
+    """Separability, if there is no penalty, or for the perceptron's loss."""
 
     @property
     def zero(self) -> bool:
@@ -54,13 +54,15 @@ class Minimum:
 
 
 def minimum(problem: Problem) -> Minimum:
-    """By duality where there is a penalty; else by the verdict on separability and a fit."""
+    """By duality if there is a penalty; else by the verdict on separability and a fit."""
     objective, value = problem.objective, problem.units.value(problem.weights)
-    if objective.loss.name == PerceptronLoss.name:  # least at zeros, which have learned nothing
+    if (
+        objective.loss.name == PerceptronLoss.name
+    ):  # least at zero weights, which have learned nothing
         return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
     if objective.penalty != L2(0.0):
         return _fitted(problem, value)
-    # Classes that can be told apart need not each be separable from the rest.
+    # Separable classes need not each be separable from the rest.
     if objective.loss.name not in VANISHING or isinstance(objective.loss, OneVsRest):
         return _fitted(problem, value, None if not objective.loss.attained else True)
     verdict, attained = _verdict(objective), objective.loss.attained
@@ -71,13 +73,13 @@ def minimum(problem: Problem) -> Minimum:
 
 
 def _verdict(objective: Objective) -> str | None:
-    """Whether the classes can be separated, if so many reads settle it."""
+    """Whether the classes can be separated, if this many passes decide it."""
     found = decide(objective.source, intercept=objective.intercept, most_reads=MOST_READS)
     return None if found is None else found.verdict
 
 
 def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minimum:
-    """Against a fit of our own: its lower bound, or without one its objective."""
+    """Compare with a fit: its lower bound, or without one its objective."""
     objective = problem.objective
     result = _fit(problem, value)
     rounding = SUMS * value + lost_loss(objective)
@@ -96,7 +98,7 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
 
 
 def _fit(problem: Problem, value: float) -> Result:
-    """Warm from the model, unless zeros are better."""
+    """Start from the model, unless zeros are better."""
     objective, units = problem.objective, problem.units
     W = seen_weights(problem.weights, units.features)
     start = W if value < objective.at_zeros().value else np.zeros(objective.shape)

@@ -1,7 +1,7 @@
-"""The claim of a model on its rows as problems that are solved here.
+"""The claim of a model on its rows, as problems that are solved here.
 
-A bias that is penalised is a column and no free bias; one class against the rest is a problem of
-two classes for each class, and what is above their minima adds up.
+A penalised bias becomes a column instead of a free bias; one class against the rest is a problem of
+two classes for each class, and the distances from their minima add up.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
 
 @dataclass(frozen=True)
 class Problem:
-    """An objective of this package, and how it stands in what the model claims to minimise."""
+    """An objective of this package, and its role in the model's objective."""
 
     objective: Objective
     weights: Array
-    """The model's, for the features as given."""
+    """The model's weights, for the features as given."""
     factor: float
-    """The claim is the sum over its problems of this times their objectives."""
+    """The claim is the sum over its problems of this factor times their objectives."""
     units: GivenUnits
-    """From the features as given to those of the objective."""
+    """Standardisation from the given features to those of the objective."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Claimed:
     claim: Claim
     source: Source
     weights: Array
-    """Of the model, (1 or k, d + 1), bias last."""
+    """Weights of the model, (1 or k, d + 1), bias last."""
     problems: tuple[Problem, ...]
 
     @property
@@ -54,7 +54,7 @@ class Claimed:
         return len(self.source.classes)
 
     def joined(self, found: list[Array]) -> Array:
-        """Weights of all problems as those of one model."""
+        """Combine the weights of all problems to the weights of one model."""
         W = np.concatenate(found)
         if self.claim.intercept_scaling is not None:
             W = np.column_stack([W[:, :-2], self.claim.intercept_scaling * W[:, -2]])
@@ -64,7 +64,7 @@ class Claimed:
 def claimed(claim: Claim, source: Source, W: Array, features: FeatureMap | None = None) -> Claimed:
     """The problems that a model with these weights claims to have solved.
 
-    ``features`` standardises them, if the penalty is on the weights of such features.
+    ``features`` standardises them, if the penalty applies to the weights of such features.
     """
     k = len(source.classes)
     each = _weights_of_classes(claim, source)
@@ -108,7 +108,7 @@ def _problem(
 
 
 def _weights_of_classes(claim: Claim, source: Source) -> Array | None:
-    """The weight of every class, as the model's library has it."""
+    """The weight of every class, as the model's library defines it."""
     given: ClassWeight = claim.class_weight
     if given is None:
         return None
@@ -117,8 +117,8 @@ def _weights_of_classes(claim: Claim, source: Source) -> Array | None:
         sums = source.class_weight_sums()
     if isinstance(given, Mapping) and (lost := [c for c, weight in given.items() if not weight]):
         raise ValueError(
-            f"class_weight={given!r} leaves out the class {lost[0]!r}, and nothing tells its "
-            "scores; expected weights above 0"
+            f"class_weight={given!r} leaves out the class {lost[0]!r}, so there is nothing to "
+            "define its scores; expected weights above 0"
         )
-    # As if each class had one row, which weighs what all of its rows do.
+    # As if each class had one row with the weight of all its rows.
     return class_weights(given, source.classes, source.classes, sums)

@@ -11,21 +11,21 @@ from ...losses import MarginLoss, OneVsRest
 from .. import remedy_lines
 from .problems import Claimed
 
-ENOUGH = 1e-4  # of the minimum: a model that is no farther above it needs no remedy
+ENOUGH = 1e-4  # of the minimum: a model within this distance needs no remedy
 WILD = 100.0  # times the smallest deviation of a feature: scales that slow a solver down
-FEW_UNKNOWNS = 2000  # whose second derivatives fit in memory and in time
-MORE, FINER = 100, 1e-4  # passes, and tolerances
+FEW_UNKNOWNS = 2000  # whose second derivatives are affordable in memory and time
+MORE, FINER = 100, 1e-4  # factors for passes and tolerances
 
 
 class Remedies:
-    """What would mend a model, for the names ``clf``, ``X`` and ``y``."""
+    """Remedies for a model, for the names ``clf``, ``X`` and ``y``."""
 
     def __init__(self, model: Any, clf: Any, posed: Claimed) -> None:
         self.model, self.clf, self.posed = model, clf, posed
         self.name = type(clf).__name__
 
     def towards_minimum(self) -> str:
-        """Where there is a minimum and the model is not near it."""
+        """If there is a minimum and the model is not close to it."""
         if self.name == "WeightsAsModel":
             return self._ours()
         if type(self.clf).__module__.startswith("separatrix"):
@@ -54,7 +54,7 @@ class Remedies:
         return self._setting(tol=FINER * self.clf.tol, max_iter=MORE * self.clf.max_iter)
 
     def without_penalty(self) -> str:
-        """Where there is no minimum."""
+        """If there is no minimum."""
         if self.name == "WeightsAsModel":
             return self._ours(l2=0.0001)
         if self.name == "LogisticRegression":
@@ -67,7 +67,7 @@ class Remedies:
         return self._setting(l2=0.0001)
 
     def of_mistakes(self, verdict: str | None, mistakes: int) -> str | None:
-        """Where the infimum is 0, so that only mistakes tell one model from another."""
+        """If the infimum is 0, so that models differ only in their mistakes."""
         if verdict != "separable":
             return self._replacing("separatrix.LinearClassifier('hinge')")
         if not mistakes:
@@ -86,19 +86,19 @@ class Remedies:
 
     @property
     def _has_newton(self) -> bool:
-        """Whether LinearSVC could have gone by second derivatives, and did not."""
+        """Whether LinearSVC could have used second derivatives, but did not."""
         smooth = self.clf.loss == "squared_hinge" and self.clf.multi_class == "ovr"
-        smooth = smooth and self.clf.penalty == "l2"  # with L1 it has one way alone
+        smooth = smooth and self.clf.penalty == "l2"  # with L1 it has only one solver
         return smooth and self.clf.dual is not False
 
     @property
     def _stopped(self) -> bool:
-        """Whether it ran out of passes."""
+        """Whether it reached the maximum number of passes."""
         return bool(np.max(self.clf.n_iter_) >= self.clf.max_iter)
 
     @property
     def _wild(self) -> bool:
-        """Whether features are of very different scales."""
+        """Whether features have very different scales."""
         deviation = self.posed.problems[0].objective.moments.deviation
         varies = deviation[deviation > 0.0]
         return bool(len(varies) and varies.max() > WILD * varies.min())
@@ -122,7 +122,7 @@ class Remedies:
         return self._setting(solver="svd")
 
     def _ours(self, l2: float | None = None) -> str:
-        """The same objective here, where it is one of ours, or that with another penalty."""
+        """The same objective here, if this package has it, or the one with another penalty."""
         claim, several = self.posed.claim, len(self.posed.problems) > 1
         if several and claim.class_weight is not None:
             return self._setting(average=True, tol=None)

@@ -1,4 +1,4 @@
-"""The rows that a model was trained on, as it saw them, and as its problems are posed on them."""
+"""The rows that a model was trained on, as it saw them, and as its problems need them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, shape_of
 from ...numeric.types import AnyArray, Array
 
-FEW_ROWS = 64  # by which the storage of all is told
+FEW_ROWS = 64  # from which the storage of all rows is inferred
 
 
 def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    """Rows, labels and weights for a classifier, behind the other steps of its pipeline."""
+    """Rows, labels and weights for a classifier, after the other steps of its pipeline."""
     steps = model[:-1] if model is not clf and len(model.steps) > 1 else None
     if isinstance(X, Source):
         refuse_labels_beside(y, sample_weight)
@@ -41,7 +41,7 @@ def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> S
     reads = steps is None and isinstance(clf, LinearPredictor) and clf._reads(X)
     if is_path(X) and not reads:
         raise ValueError(
-            f"X names a file, {X!r}, and {type(clf).__name__} was fitted to arrays: pass its rows, "
+            f"X names a file, {X!r}, but {type(clf).__name__} was fitted to arrays: pass its rows, "
             "certify(model, separatrix.read(file, target='label column'))"
         )
     X = X if steps is None else steps.transform(X)
@@ -54,7 +54,7 @@ def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> S
 
 
 def _read(clf: LinearPredictor, X: Any, y: Any, sample_weight: Any) -> Source:
-    """Files or a frame, read into memory as the fit read its own; labels from there, or given."""
+    """Read files or a frame into memory as the fit did; labels from there, or given."""
     pieces = list(clf._reading.rows(X, labels=y is None))
     rows = concatenate_rows([piece.X for piece in pieces])
     if y is None:
@@ -76,13 +76,13 @@ def _same_classes(found: AnyArray, clf: Any) -> None:
     classes = np.asarray(getattr(clf, "classes_", found))
     if not np.array_equal(found, classes):
         raise ValueError(
-            f"y has the classes {found.tolist()!r}, and the model {classes.tolist()!r}: pass the "
+            f"y has the classes {found.tolist()!r}, but the model {classes.tolist()!r}: pass the "
             "rows and labels that it was trained on"
         )
 
 
 def _same_columns(source: Source, model: Any) -> None:
-    """Of a model that knows the names of its columns: these, and in their order."""
+    """If the model knows the names of its columns, require these names in this order."""
     names = getattr(model, "feature_names_in_", None)
     encoding = getattr(getattr(source, "reading", None), "encoding", None)
     if names is None or encoding is None:
@@ -90,26 +90,26 @@ def _same_columns(source: Source, model: Any) -> None:
     found, expected = encoding.coef_names.tolist(), [str(name) for name in names]
     if found != expected:
         raise ValueError(
-            f"the rows have the features {found!r}, and the model {expected!r}: read them with "
+            f"the rows have the features {found!r}, but the model {expected!r}: read them with "
             "features=list(model.feature_names_in_)"
         )
 
 
 def _checked(source: Source, clf: Any) -> Source:
-    """Rows with the features and the classes of the model, and some of every class."""
+    """Rows with the features and classes of the model, with some rows of every class."""
     _same_classes(source.classes, clf)
     d = dense(clf.coef_).shape[1]
     if source.n_features != d:
         raise ValueError(
-            f"X has {source.n_features} features, and the model {d}: pass the rows that it was "
+            f"X has {source.n_features} features, but the model {d}: pass the rows that it was "
             "trained on"
         )
     weights = source.class_weight_sums()
     if not weights.all():
         lost = source.classes[weights == 0.0].tolist()
         raise ValueError(
-            f"every row of the classes {lost!r} has the weight 0: nothing tells their scores; "
-            "expected rows of some weight of every class"
+            f"every row of the classes {lost!r} has weight 0, so nothing defines their "
+            "scores; expected rows with positive weights of every class"
         )
     return source
 
@@ -117,7 +117,7 @@ def _checked(source: Source, clf: Any) -> Source:
 def mapped(
     source: Source, map: BlockMap, n_features: int | None = None, classes: AnyArray | None = None
 ) -> Source:
-    """The same rows in another way: at once in memory, else while they are read."""
+    """Rows with a mapping applied: immediately in memory, else while they are read."""
     classes = source.classes if classes is None else classes
     if isinstance(source, InMemory):
         X, y, weight, _ = map(source.block())
@@ -130,7 +130,7 @@ def mapped(
 
 
 class PosedSource(MappedSource):
-    """Rows that are posed in another way while they are read: their features, labels, weights."""
+    """Rows whose features, labels or weights are changed while they are read."""
 
     def __init__(self, source: Source, map: BlockMap, n_features: int, classes: AnyArray) -> None:
         super().__init__(source, map)
@@ -138,7 +138,7 @@ class PosedSource(MappedSource):
 
     @cached_property
     def weight_sum(self) -> float:
-        """Sum of the weights, in one read."""
+        """Sum of the weights, in one pass."""
         return float(self.class_weight_sums().sum())
 
     @cached_property
@@ -147,30 +147,30 @@ class PosedSource(MappedSource):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows that are posed."""
+        """Precision of the mapped rows."""
         few = self._few
         return few.data.dtype if isinstance(few, CsrRows) else few.dtype
 
     @property
     def storage(self) -> Storage:
-        """How rows are stored that are posed."""
+        """Storage of the mapped rows."""
         return "csr" if isinstance(self._few, CsrRows) else "dense"
 
     @property
     def row_values(self) -> float:
-        """Values stored in a row, on average over a few."""
+        """Mean number of values stored in a row, estimated on a few rows."""
         few = self._few
         return few.data.size / shape_of(few)[0] if isinstance(few, CsrRows) else self.n_features
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, likewise."""
+        """Bytes of a row, estimated in the same way."""
         return (12.0 if self.storage == "csr" else 8.0) * self.row_values
 
 
 @dataclass(frozen=True)
 class Transformed:
-    """Rows behind the steps of a pipeline."""
+    """Rows after the steps of a pipeline."""
 
     transform: Callable[[Any], Any]
 
@@ -182,12 +182,12 @@ class Transformed:
 
 @dataclass(frozen=True)
 class WithColumn:
-    """Rows with one more feature, the same number in each."""
+    """Rows with one more feature, which is constant."""
 
     value: float
 
     def __call__(self, block: Block) -> Block:
-        """The same with the column last."""
+        """The same block with the column last."""
         n, d = shape_of(block.X)
         if not isinstance(block.X, CsrRows):
             column = np.full((n, 1), self.value, dtype=block.X.dtype)
@@ -199,7 +199,7 @@ class WithColumn:
 
 @dataclass(frozen=True)
 class OneAgainstRest:
-    """A class as +1 and the others as -1, its rows weighed besides."""
+    """One class as +1 and the others as -1, with additional weights for its rows."""
 
     number: int
     weight: float = 1.0
@@ -215,27 +215,27 @@ class OneAgainstRest:
 
 @dataclass(frozen=True)
 class ClassCounts(Sum[tuple[Array]]):
-    """Rows of every class, also of those of weight 0."""
+    """Number of rows of every class, including rows of weight 0."""
 
     classes: int
 
     def of(self, block: Block) -> tuple[Array]:
-        """(classes,)."""
+        """The counts of one block, (classes,)."""
         number = class_numbers(block.y, self.classes)
         return (np.bincount(number, minlength=self.classes).astype(np.float64),)
 
 
 @dataclass(frozen=True)
 class Predictions(Sum[tuple[int, int]]):
-    """Rows that the model gets wrong, and rows that other weights would predict otherwise."""
+    """Number of rows that the model misclassifies, and that other weights predict differently."""
 
     W: Array
     other: Array | None
     upper_on_tie: bool
-    """Of two classes: which one a score of 0 is."""
+    """For two classes: the class of score 0."""
 
     def of(self, block: Block) -> tuple[int, int]:
-        """Of one block."""
+        """The counts of one block."""
         if not len(block.y):
             return 0, 0
         own = self._classes(block.X, self.W)

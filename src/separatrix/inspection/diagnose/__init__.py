@@ -1,4 +1,4 @@
-"""Why a fit is slow, stopped early or does badly: ranked, with evidence and remedy."""
+"""Why a fit is slow, stopped early or performs badly: ranked, with evidence and remedy."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
     features.constant,
     features.duplicates,
 )
-"""Of equal harm, the earlier comes first."""
+"""In a tie, the earlier comes first."""
 
 
 def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
-    """Say what is wrong with a fit, the worst first.
+    """Find what is wrong with a fit, the worst first.
 
     ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,
-    ``LinearClassifierCV`` or ``KernelPerceptron``, or a pipeline that ends in one; X and y are
-    the data of the fit, as arrays or sparse matrices, or a source in memory alone (of files
-    ``source.sample(100_000)``): columns are compared, and rows drawn from all over them.
-    Each finding has a sentence, the numbers on which it rests and a line of Python that mends it,
-    for the names ``clf``, ``X`` and ``y``.
+    ``LinearClassifierCV`` or ``KernelPerceptron``, or a pipeline that ends in one; X and y are the
+    data of the fit, as arrays or sparse matrices, or a source in memory (for files,
+    ``source.sample(100_000)``): columns are compared, and rows drawn from everywhere. Each finding
+    has a sentence, the numbers that support it and a line of Python as a remedy, for the names
+    ``clf``, ``X`` and ``y``.
 
-    First come causes after which no fit is worth having, in this order: float32 exhausted, step
-    above 2/L, separable without penalty, cycling, rows sorted by class, tanh loss stuck, not
-    separable (for perceptrons). Then those whose harm can be estimated, by the share of the loss
-    (or of the recall of classes) that mending should save: features on different scales, one
-    dominant class, a penalty too large or too small, a run that was stopped early. Last what only
-    gets in the way: constant and duplicate features.
+    First come causes that make a fit useless, in this order: float32 exhausted, step above 2/L,
+    separable without penalty, cycling, rows sorted by class, tanh loss stuck, not separable (for
+    perceptrons). Then causes whose harm can be estimated, by the share of the loss (or of the
+    recall of classes) that a remedy should save: features on different scales, one dominant class,
+    a penalty too large or too small, a run that was stopped early. Last come minor ones: constant
+    and duplicate features.
 
-    A few reads of the data, and fits to a sample of at most about 2000 rows, drawn with a fixed
-    seed; all rows are looked at in turn only to tell whether they can be separated, where a
-    sample can and the fit itself does not.
+    It takes a few passes over the data, and fits to a sample of at most about 2000 rows, drawn with
+    a fixed seed; all rows are examined only to decide whether they can be separated, if a sample
+    can be and the fit itself does not decide it.
 
     Parameters
     ----------
     estimator : fitted estimator of this library, or a pipeline that ends in one
-        What is asked about.
+        The fit to examine.
     X, y : arrays, or a source in memory as X alone
         The rows of the fit.
 
     See Also
     --------
-    Diagnosis : what it returns.
+    Diagnosis : the result.
     separability : whether classes can be separated.
     certify : models of other libraries.
 
@@ -70,7 +70,7 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     >>> import numpy as np, warnings
     >>> from separatrix import LinearClassifier, diagnose
     >>> X, y = np.arange(12.0)[:, None], np.repeat([0, 1], 6)
-    >>> with warnings.catch_warnings(action="ignore"):  # it says itself that there is no minimum
+    >>> with warnings.catch_warnings(action="ignore"):  # it warns that there is no minimum
     ...     clf = LinearClassifier(l2=0.0).fit(X, y)
     >>> diagnosis = diagnose(clf, X, y)
     >>> diagnosis.findings[0].cause
@@ -80,5 +80,5 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     """
     model = fitted_model(estimator, X, y)
     found = [finding for cause in CAUSES if (finding := cause(model)) is not None]
-    found.sort(key=lambda finding: -finding.harm)  # stable: equal ones stay in the order above
+    found.sort(key=lambda finding: -finding.harm)  # stable: ties keep the order above
     return Diagnosis(tuple(found), model.facts())

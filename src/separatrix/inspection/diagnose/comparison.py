@@ -1,4 +1,4 @@
-"""Quick fits on a sample: what the rows left out would say of another penalty or scale."""
+"""Quick fits on a sample: the loss on held-out rows for other penalties or scales."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ...training.minimize import minimize
 from ...training.stopping import Stop
 
 SEED = 0
-LARGEST_L2 = 1e300  # that is tried
+LARGEST_L2 = 1e300  # largest penalty that is tried
 FOLDS = 3
 QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
-ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses with a kink, which may go row by row
-CLEARLY = 0.1  # of its own loss that another fit must save to be called better
-WORTH = 0.05  # and of the loss of a model without features
+ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses that are not smooth
+CLEARLY = 0.1  # share of the loss that a better fit must save
+WORTH = 0.05  # and as a share of the loss of a model without features
 ERRORS = 2.0  # and in standard errors
 
 
 @dataclass(frozen=True)
 class Gain:
-    """One fit beside another, on rows that neither had seen."""
+    """Comparison of two fits on rows that neither has seen."""
 
     own: float
     """Mean loss."""
@@ -42,12 +42,12 @@ class Gain:
 
     @property
     def share(self) -> float:
-        """Share of the loss that the other saves."""
+        """Share of the loss that the other fit saves."""
         return (self.own - self.other) / self.own if self.own > 0.0 else 0.0
 
     @property
     def clear(self) -> bool:
-        """Whether it is a lot and no accident."""
+        """Whether the gain is large and significant."""
         least = max(CLEARLY * self.own, WORTH * self.nothing, ERRORS * self.error)
         return self.own - self.other > least
 
@@ -62,11 +62,11 @@ class HeldOut:
 
     @cached_property
     def possible(self) -> bool:
-        """Whether every class has rows for all folds, and the loss a minimum worth having."""
+        """Whether every class has rows for all folds, and the loss has a useful minimum."""
         counts = np.unique(self.y, return_counts=True)[1]
         enough = len(counts) == len(self.source.classes) and counts.min() >= 2 * FOLDS
         loss = self.objective.loss
-        perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # least at zero
+        perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # their minimum is at zero
         return bool(enough) and loss.convex and not perceptron
 
     @property
@@ -75,7 +75,7 @@ class HeldOut:
 
     @cached_property
     def folds(self) -> Ints:
-        """The fold of each sampled row: classes are spread evenly."""
+        """The fold of each sampled row; classes are spread evenly."""
         order = np.random.default_rng(SEED).permutation(len(self.y))
         order = order[np.argsort(self.y[order], kind="stable")]
         folds = np.empty(len(self.y), dtype=np.int64)
@@ -83,13 +83,13 @@ class HeldOut:
         return folds
 
     def grid(self, deviation: Array) -> Array:
-        """A few penalties, from where they outweigh the data down over seven decades."""
+        """A few penalties, from where they outweigh the data, down over seven decades."""
         largest = outweighing_l2(self.objective.loss, deviation)
         largest = min(largest, LARGEST_L2) or 1.0
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
-        """Loss of each sampled row at each penalty; from large to small, each from the last."""
+        """Loss of each sampled row at each penalty, from large to small with warm starts."""
         fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
         for l2, losses in zip(fresh, self._along(self.source, fresh), strict=True):
             self._losses[l2] = losses
@@ -100,12 +100,12 @@ class HeldOut:
         return self._along(other, [self.objective.penalty.l2])[0]
 
     def worth(self, loss: float) -> bool:
-        """Whether so much loss is worth saving."""
+        """Whether this much loss is worth saving."""
         return loss > WORTH * self.nothing
 
     def gain(self, own: Array, other: Array) -> Gain:
-        """One beside the other, by weighted means over the rows."""
-        with np.errstate(over="ignore", invalid="ignore"):  # then no gain is clear
+        """Compare two fits by weighted means over the rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is no significant gain
             difference = own - other
             error = float(np.std(difference)) / np.sqrt(len(difference))
         mean, mean_of_other = (
@@ -131,20 +131,20 @@ class HeldOut:
             for l2, found in zip(l2s, losses, strict=True):
                 penalty = self.objective.penalty.with_l2(l2)
                 here = replace(self.objective, source=others, penalty=penalty)
-                with np.errstate(all="ignore"):  # a quick fit that overflows is no better
+                with np.errstate(all="ignore"):  # a quick fit that overflows counts as no better
                     W = _fitted(here, self._stop, W)
                 found[out] = here.loss.value(self.y, others.scores(W))[out]
         return losses
 
 
 def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
-    """Weights near enough to the minimum; Ctrl-C ends the diagnosis, not one of its many fits."""
+    """Approximate weights at the minimum; Ctrl-C ends the diagnosis, not a single fit."""
     with passed_on():
         return minimize(objective, choose(objective), stop=stop, start=start).weights
 
 
 def logistic_mistakes(objective: Objective, sample: InMemory) -> float:
-    """Share of sampled rows that a quick logistic fit to them gets wrong."""
+    """Share of sampled rows that a quick logistic fit to them misclassifies."""
     loss = Logistic().for_classes(len(sample.classes))
     W = _fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
     return float(loss.mistakes(sample.y, sample.scores(W)).mean())

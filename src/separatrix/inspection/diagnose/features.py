@@ -1,4 +1,4 @@
-"""What can be wrong with the features: their numbers, scales and doubles."""
+"""Problems with features: precision, scales, constants and duplicates."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .comparison import SEED
 from .fitted import FittedModel
 from .report import Finding, plural
 
-LEVELS = 16.0  # steps of float32 in one deviation, below which it is exhausted
+LEVELS = 16.0  # float32 spacings per deviation, below which precision is exhausted
 WILD = 1e3
-UNFINISHED = 0.95  # worse than the early stop that it causes
-ROUGHLY = 1e-5  # how near the hashes of duplicates are
-EQUAL, EQUAL32 = 1e-8, 1e-4  # and the columns themselves, in deviations
-NAMED = 5  # features that a sentence names
-FEWEST_PAIRS, VALUES_COMPARED = 10, 50_000_000  # what a check of duplicates may cost
+UNFINISHED = 0.95  # ranks above the early stop that it causes
+ROUGHLY = 1e-5  # how close the hashes of duplicates are
+EQUAL, EQUAL32 = 1e-8, 1e-4  # tolerance for the columns themselves, in deviations
+NAMED = 5  # number of features that a sentence names
+FEWEST_PAIRS, VALUES_COMPARED = 10, 50_000_000  # limits of a check for duplicates
 FEWEST_ROWS = 5  # with fewer, columns are multiples of each other by accident
 
 
@@ -32,7 +32,7 @@ def _named(model: FittedModel, at: Ints) -> str:
 
 
 def float32_exhausted(model: FittedModel) -> Finding | None:
-    """Values so far from 0 that float32 cannot tell them apart."""
+    """Values so far from 0 that float32 cannot distinguish them."""
     if model.source.dtype != np.float32 or _precomputed(model):
         return None
     mean, deviation = model.moments
@@ -45,7 +45,7 @@ def float32_exhausted(model: FittedModel) -> Finding | None:
     text = (
         f"float32 is exhausted: {model.name(worst)} lies around {mean[worst]:.3g}, where numbers "
         f"are {spacing[worst]:.2g} apart, and varies by only {deviation[worst]:.2g}; what was "
-        "rounded away comes back only by reading the data as float64."
+        "rounded away is only restored by reading the data as float64."
     )
     evidence = {
         "features": [model.name(int(j)) for j in found], "mean": float(mean[worst]),
@@ -63,7 +63,7 @@ def _precomputed(model: FittedModel) -> bool:
 
 
 def different_scales(model: FittedModel) -> Finding | None:
-    """Some features are far larger than others, or far from 0, and it costs something."""
+    """Some features are far larger than others, or far from 0, and this has a cost."""
     if _precomputed(model):
         return None
     mean, deviation = model.moments
@@ -94,7 +94,7 @@ def different_scales(model: FittedModel) -> Finding | None:
 
 
 def _harm_of_scales(model: FittedModel, evidence: dict[str, Any]) -> float | None:
-    """What it costs: a run that did not end, or loss on rows left out; None for nothing."""
+    """The cost: a run that did not finish, or loss on held-out rows; None if there is none."""
     if model.clf.stop_ in ("max_iter", "no progress", "max_norm") and not model.streams:
         evidence["effect"] = (
             f"steps that suit one are too long or too short for the other, and the run stopped "
@@ -111,7 +111,7 @@ def _harm_of_scales(model: FittedModel, evidence: dict[str, Any]) -> float | Non
     evidence |= {
         "held_out_loss": gain.own, "held_out_loss_standardised": gain.other,
         "standard_error": gain.error, "rows_in_sample": len(model.sample),
-        "effect": f"the penalty weighs on the small ones, and on rows left out the mean loss is "
+        "effect": f"the penalty mainly affects the small ones; on held-out rows the mean loss is "
         f"{gain.own:.3g} instead of {gain.other:.3g} with features of one scale",
     }  # fmt: skip
     return gain.share
@@ -124,7 +124,7 @@ def constant(model: FittedModel) -> Finding | None:
     mean, deviation = model.moments
     at = np.flatnonzero(deviation == 0.0)
     if not model.objective.intercept:
-        at = at[mean[at] == 0.0]  # another constant takes the place of the bias
+        at = at[mean[at] == 0.0]  # another constant acts as the bias
     X = model.rows
     if not isinstance(X, CsrRows):
         at = np.array([j for j in at if np.all(X[:, j] == X[0, j])], dtype=np.int64)
@@ -153,7 +153,7 @@ def _dropping(model: FittedModel, at: Ints) -> str:
 
 
 def duplicates(model: FittedModel) -> Finding | None:
-    """Features that are others again, up to scale and shift."""
+    """Features that repeat others, up to scale and shift."""
     if model.kernel or model.n < FEWEST_ROWS or model.source.n_features < 2:
         return None
     allowed = EQUAL32 if model.source.dtype == np.float32 else EQUAL
@@ -169,9 +169,9 @@ def duplicates(model: FittedModel) -> Finding | None:
     shared = (
         "without a penalty their weights are not determined"
         if not model.objective.penalty.coercive
-        else "they share one weight between them, and the penalty counts it less"
+        else "they share one weight, which the penalty counts less"
     )
-    text = f"Some features say the same up to scale and shift ({first}{more}): {shared}."
+    text = f"Some features are equal up to scale and shift ({first}{more}): {shared}."
     evidence = {
         "pairs": [[model.name(a), model.name(b)] for a, b in pairs], "columns": at.tolist(),
         "largest_difference": max(d for *_, d in compared if d <= allowed),
@@ -180,18 +180,18 @@ def duplicates(model: FittedModel) -> Finding | None:
 
 
 def _candidates(model: FittedModel) -> list[tuple[int, int]]:
-    """Pairs of features of which two random combinations of rows agree: one read of a sample.
+    """Pairs of features for which two random combinations of rows agree: one pass over a sample.
 
     The first of each pair is the first of all that agree.
     """
     rows, n = model.sample_rows, len(model.sample)
     d = model.source.n_features
     draws = np.random.default_rng(SEED).standard_normal((n, 2))
-    draws -= draws.mean(axis=0)  # shifts of a feature do not show
+    draws -= draws.mean(axis=0)  # shifts of a feature have no effect
     total, squares = np.zeros(d), np.zeros(d)
     shift = None if isinstance(rows, CsrRows) else to_dense(slice_rows(rows, 0, 1))[0]
     loops.moments(rows, None, None, shift, total, squares)
-    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values: not compared
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values are not compared
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = model.sample_source.transpose_product(draws)
@@ -212,7 +212,7 @@ def _difference(one: Array, other: Array) -> float:
 
 
 def _columns(model: FittedModel) -> Callable[[int], Array]:
-    """A function that gives a column of all rows in float64."""
+    """Return a function that extracts a column of all rows in float64."""
     X = model.rows
     if not isinstance(X, CsrRows):
         return lambda j: X[:, j].astype(np.float64)

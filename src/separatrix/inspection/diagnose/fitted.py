@@ -1,4 +1,4 @@
-"""What is known of a fit and its data: read once, when first asked for."""
+"""Facts about a fit and its data, computed on first access."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .. import remedy_lines
 from .comparison import SEED, HeldOut
 
 MOST_ROWS, LEAST_ROWS = 2000, 200
-SAMPLE_VALUES = 400_000  # products of a value and a weight in one read of a sample
-OF_EACH_CLASS = 10  # rows of a class that a sample has at least, if there are so many
+SAMPLE_VALUES = 400_000  # products of a value and a weight in one pass over a sample
+OF_EACH_CLASS = 10  # minimum number of rows of a class in a sample, if available
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted classifier, the rows that it saw, and what follows from both."""
+    """A fitted classifier, the rows that it saw, and derived facts."""
 
     estimator: Any
-    """As given: the classifier or a pipeline that ends in it."""
+    """The given estimator: the classifier or a pipeline that ends in it."""
     clf: Any
     X: Any
-    """As the classifier got it: behind the other steps of a pipeline."""
+    """X as the classifier got it: after the other steps of a pipeline."""
     rows: Rows
-    """X as it is stored: an array or CSR."""
+    """X in its storage: an array or CSR."""
     labels: AnyArray
     source: InMemory
     objective: Objective
@@ -55,7 +55,7 @@ class FittedModel:
 
     @property
     def kernel(self) -> bool:
-        """Whether features are only seen through a kernel."""
+        """Whether the features are only accessed through a kernel."""
         return isinstance(self.clf, KernelPerceptron)
 
     @property
@@ -70,17 +70,17 @@ class FittedModel:
 
     @property
     def solver(self) -> Solver | None:
-        """What descended; None for a kernel perceptron."""
+        """The solver; None for a kernel perceptron."""
         return None if self.kernel else self.clf.trace_.solver
 
     @property
     def streams(self) -> bool:
-        """Whether rows came by ``partial_fit``, whose every call is a pass of its own."""
+        """Whether ``partial_fit`` was used, where every call is one pass."""
         return bool(getattr(getattr(self.clf, "_stream", None), "streams", False))
 
     @property
     def gap(self) -> float | None:
-        """Proven bound on what the objective is above its minimum, if there is one."""
+        """Proven bound on the distance of the objective from its minimum, if there is one."""
         gap = getattr(self.clf, "gap_", None)
         return None if gap is None else float(gap)
 
@@ -89,18 +89,18 @@ class FittedModel:
         return remedy_lines.setting(self.estimator, **parameters)
 
     def replacing(self, classifier: str) -> str:
-        """The line that puts another classifier in the place of this one."""
+        """The line that replaces the classifier by another one."""
         return remedy_lines.replacing(self.estimator, classifier)
 
     def scaling(self) -> str:
-        """The line that gives the features one scale, right before the classifier."""
+        """The line that scales the features, directly before the classifier."""
         return remedy_lines.scaling(self.estimator, self.sparse)
 
     # ---- the rows ------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return len(self.labels)
 
     @property
@@ -110,7 +110,7 @@ class FittedModel:
 
     @cached_property
     def moments(self) -> Moments:
-        """Mean and deviation of every feature; of the sample if their squares overflow."""
+        """Mean and deviation of every feature; computed on the sample if their squares overflow."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.objective.moments
@@ -122,13 +122,13 @@ class FittedModel:
 
     @cached_property
     def shares(self) -> Array:
-        """Share of the rows that each class has."""
+        """Share of the rows of each class."""
         counts = np.array([np.sum(self.labels == c) for c in self.clf.classes_], dtype=float)
         return counts / self.n
 
     @cached_property
     def sample(self) -> Ints:
-        """Some rows, the same each time, with a few of every class; all if they are few."""
+        """Some rows, always the same, with a few of every class; all rows if they are few."""
         rows = self.rows
         width = len(rows.data) / self.n if isinstance(rows, CsrRows) else self.source.n_features
         values = max(width, 1.0) * self.objective.shape[0]
@@ -141,7 +141,7 @@ class FittedModel:
 
     @property
     def sampled(self) -> bool:
-        """Whether the sample is less than all rows."""
+        """Whether the sample has fewer rows than the data."""
         return len(self.sample) < self.n
 
     @cached_property
@@ -156,7 +156,7 @@ class FittedModel:
 
     @cached_property
     def standardised_sample(self) -> InMemory:
-        """The sample with features of deviation 1; those of dense rows are centred too."""
+        """The sample with features of deviation 1; dense features are also centred."""
         (mean, deviation), rows = self.moments, self.sample_rows
         scale = np.where(deviation > 0.0, deviation, 1.0)
         if isinstance(rows, CsrRows):
@@ -173,19 +173,19 @@ class FittedModel:
 
     @cached_property
     def _names(self) -> AnyArray | None:
-        """Of all features, made once: a model of a table makes them anew for each call."""
+        """Names of all features, cached: a model of a table creates them for each call."""
         if not hasattr(self.clf, "feature_names_in_"):
             return None
         names: AnyArray = getattr(self.clf, "coef_names_", self.clf.feature_names_in_)
         return names
 
     def name(self, feature: int) -> str:
-        """The feature by its name, or by its number."""
+        """The name of a feature, or its number."""
         if self._names is None:
             return f"feature {feature}"
         return repr(str(self._names[feature]))
 
-    # ---- how well it does ----------------------------------------------------------------
+    # ---- performance ----------------------------------------------------------------
 
     @cached_property
     def scores(self) -> Array:
@@ -195,12 +195,12 @@ class FittedModel:
 
     @cached_property
     def mistakes(self) -> AnyArray:
-        """Rows whose class is not strictly ahead, (n,) booleans."""
+        """Rows whose class does not strictly win, (n,) Booleans."""
         return self.loss.mistakes(self.source.y, self.scores)
 
     @cached_property
     def recalls(self) -> Array:
-        """Share of each class that is predicted as it; NaN for one without rows."""
+        """Share of each class that is predicted correctly; NaN for a class without rows."""
         classes = self.clf.classes_
         if self.scores.shape[1] == 1:
             predicted = classes[(self.scores[:, 0] >= 0.0).astype(np.intp)]
@@ -214,15 +214,15 @@ class FittedModel:
 
     @property
     def accuracy(self) -> float:
-        """Share of all rows that is predicted right."""
+        """Share of all rows that is predicted correctly."""
         return float(np.nansum(self.recalls * self.shares))
 
     @cached_property
     def separable(self) -> bool | None:
-        """Whether some weights get every row strictly right; None if that cannot be told.
+        """Whether some weights classify every row strictly correctly; None if not decided.
 
-        The fit itself shows it if it makes no mistake, and some rows disprove it for all; only
-        between the two must all be looked at.
+        A fit without mistakes proves it, and some rows may disprove it for all; only in other cases
+        all rows are examined.
         """
         if not self.mistakes.any():
             return True
@@ -234,7 +234,7 @@ class FittedModel:
 
     @cached_property
     def verdict(self) -> str | None:
-        """As ``separability`` puts it; None if it cannot be told."""
+        """The verdict of ``separability``; None if not decided."""
         if self.separable or self.kernel:
             return "separable" if self.separable else None
         if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_has_full_rank:
@@ -243,7 +243,7 @@ class FittedModel:
 
     @property
     def non_separability_evidence(self) -> tuple[str, int]:
-        """What the rows that were looked at are, and how many they were, if not separable."""
+        """The verdict on the examined rows, and their number, if not separable."""
         if self._of_sample.verdict != "separable":
             return self._of_sample.verdict, len(self.sample)
         return self._of_all.verdict, self.n
@@ -264,7 +264,7 @@ class FittedModel:
 
     @property
     def _sample_has_full_rank(self) -> bool:
-        """Whether no weights but 0 are 0 on the whole sample, and so could separate the rest."""
+        """Whether only weights 0 are 0 on the whole sample; else others could separate the rest."""
         rows = self.sample_rows
         n, d = shape_of(rows)
         if d >= n:
@@ -276,9 +276,9 @@ class FittedModel:
 
     @property
     def mistake_bound(self) -> float | None:
-        """The most mistakes that this run can make; None without a theorem, or for many rows.
+        """Bound on the mistakes of this run; None if the theorem does not apply, or for many rows.
 
-        The theorem is about the online rule with a constant step, from zeros, on rows of weight 1.
+        The theorem holds for the online rule with a constant step, from zeros, on rows of weight 1.
         """
         if self.kernel or self.sampled or not self.separable:
             return None
@@ -294,10 +294,11 @@ class FittedModel:
 
     @cached_property
     def unfinished(self) -> float | None:
-        """At least (smooth losses) or at most (proven gaps) what share of J is left to gain.
+        """Lower (smooth losses) or upper (proven gaps) bound on the share of J that is left to
+        gain.
 
-        A function whose slope changes by L at most per unit length falls by ``|g|^2 / 2L`` or
-        more along its gradient g.
+        A function whose slope changes by at most L per unit length decreases by at least ``|g|^2 /
+        2L`` along its gradient g.
         """
         if not self.minimises or not 0.0 < self.clf.objective_ < np.inf:
             return None
@@ -307,7 +308,7 @@ class FittedModel:
             return None
         at = self.objective.value_and_gradient(self.clf._weights())
         g = self.objective.standardization.gradient(at.gradient)
-        # In these variables every feature has curvature 1 at most, so all together d + 1.
+        # In these variables every feature has curvature at most 1, so all together d + 1.
         return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))
 
     def facts(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What can be wrong with a model that is just what was asked for."""
+"""Problems with a model that is exactly what was asked for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .fitted import FittedModel
 from .report import Finding
 
 DOMINANT = 0.8  # share of the rows
-NO_BETTER = 0.25  # share of the other rows that may be right beside the dominant class
-SMALLER = np.array([1e-1, 1e-2, 1e-4])  # shares of the penalty that are tried
+NO_BETTER = 0.25  # share of the other rows that may be correct next to the dominant class
+SMALLER = np.array([1e-1, 1e-2, 1e-4])  # factors of the penalty that are tried
 
 
 def dominant_class(model: FittedModel) -> Finding | None:
-    """Nearly all rows are of one class, and the model says so of nearly all."""
+    """Nearly all rows belong to one class, and the model predicts it for nearly all."""
     largest = float(model.shares.max())
     worst = float(np.nanmin(model.recalls))
     close = model.accuracy <= largest + NO_BETTER * (1.0 - largest)
@@ -26,8 +26,8 @@ def dominant_class(model: FittedModel) -> Finding | None:
     rarest = model.clf.classes_[np.nanargmin(model.recalls)]
     balanced = float(np.nanmean(model.recalls))
     text = (
-        f"One class dominates: {largest:.1%} of the rows are {str(label)!r}, so that always "
-        f"answering it is right as often, and the accuracy of {model.accuracy:.1%} says little; of "
+        f"One class dominates: {largest:.1%} of the rows are {str(label)!r}, so always "
+        f"predicting it is as accurate, and the accuracy of {model.accuracy:.1%} says little; of "
         f"{str(rarest)!r} only {worst:.1%} are found, and the mean over the classes is "
         f"{balanced:.1%}."
     )
@@ -42,12 +42,12 @@ def dominant_class(model: FittedModel) -> Finding | None:
 
 
 def _can_judge(model: FittedModel) -> bool:
-    """Whether the penalty was given, and held-out rows can judge it."""
+    """Whether the penalty was given, and held-out rows can assess it."""
     return isinstance(model.clf, LinearClassifier) and model.held_out.possible
 
 
 def penalty_too_large(model: FittedModel) -> Finding | None:
-    """The weights are shrunk until little is left of what the data says."""
+    """The weights are shrunk so much that the model hardly uses the data."""
     if model.l2 == 0.0 or not _can_judge(model) or not model.held_out.worth(model.clf.objective_):
         return None
     tried = model.l2 * SMALLER
@@ -60,10 +60,10 @@ def penalty_too_large(model: FittedModel) -> Finding | None:
 
 
 def penalty_too_small(model: FittedModel) -> Finding | None:
-    """The weights follow the accidents of the rows.
+    """The weights overfit the rows.
 
-    The best penalty on the mean loss falls like 1/n: on a sample the one given is made larger in
-    that proportion, and the one found smaller again.
+    The best penalty on the mean loss decreases like 1/n: on a sample the given one is increased in
+    that proportion, and the one found is decreased again.
     """
     if not _can_judge(model):
         return None
@@ -87,10 +87,10 @@ def _finding(model: FittedModel, size: str, gain: Gain, better: float, tried: fl
     norm = float(np.hypot.reduce(dense(model.clf.coef_), axis=None))  # squares may overflow
     effect = {
         "large": f"the weights are shrunk to |w| = {norm:.3g}",
-        "small": f"the weights, |w| = {norm:.3g}, follow accidents of the rows",
+        "small": f"the weights, |w| = {norm:.3g}, overfit the rows",
     }[size]
     text = (
-        f"The penalty l2={model.l2:.3g} is too {size}: {effect}; on rows left out the mean loss is "
+        f"The penalty l2={model.l2:.3g} is too {size}: {effect}; on held-out rows the mean loss is "
         f"{gain.own:.3g}, with l2={better:.3g} it is {gain.other:.3g}, and without any feature "
         f"{gain.nothing:.3g}."
     )

@@ -1,4 +1,4 @@
-"""What a diagnosis says: findings, the worst first, each with its evidence and its remedy."""
+"""The result of a diagnosis: findings, the worst first, each with evidence and remedy."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-LONG = 300  # letters
+LONG = 300  # characters
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a fit.
+    """One problem of a fit.
 
     See Also
     --------
-    diagnose : finds them.
+    diagnose : finds problems.
 
     Examples
     --------
@@ -27,19 +27,19 @@ class Finding:
     """
 
     cause: str
-    """A name for it, e.g. "separable without penalty"."""
+    """Name of the problem, e.g. "separable without penalty"."""
     sentence: str
-    """What is wrong, and with what numbers."""
+    """Description of the problem, with the numbers."""
     evidence: dict[str, Any] = field(repr=False)
-    """The numbers on which it rests."""
+    """The numbers that support it."""
     remedy: str
-    """A line of Python, for names ``clf``, ``X`` and ``y``, that mends it."""
+    """A line of Python as a remedy, for names ``clf``, ``X`` and ``y``."""
     harm: float = field(default=1.0, repr=False)
-    """1 if no fit worth having comes of it; else the share of the loss that mending should
-    save, as far as it can be estimated; 0 for what only gets in the way."""
+    """1 if the fit is useless; else the estimated share of the loss that a remedy should save; 0
+    for minor problems."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Convert to plain values."""
         return {
             "cause": self.cause, "sentence": self.sentence, "evidence": dict(self.evidence),
             "remedy": self.remedy, "harm": self.harm,
@@ -48,12 +48,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why a fit is slow, stopped early or does badly; true if it is none of it.
+    """Why a fit is slow, stopped early or performs badly; true if no problem was found.
 
     See Also
     --------
-    diagnose : returns it.
-    Finding : what it consists of.
+    diagnose : computes it.
+    Finding : one problem.
 
     Examples
     --------
@@ -65,13 +65,13 @@ class Diagnosis:
     """
 
     findings: tuple[Finding, ...]
-    """What is wrong, the worst first."""
+    """The problems, the worst first."""
     facts: dict[str, Any] = field(repr=False)
-    """How the fit ended, whatever was found."""
+    """How the fit ended."""
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing wrong was found."""
+        """Whether no problem was found."""
         return not self.findings
 
     def __bool__(self) -> bool:
@@ -107,7 +107,7 @@ class Diagnosis:
         return f"<ol>{items}</ol>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Convert to plain values, ready for JSON."""
         return {
             "healthy": self.healthy,
             "findings": [finding.to_dict() for finding in self.findings],
@@ -124,7 +124,7 @@ def _table(evidence: dict[str, Any]) -> str:
 
 
 def _cut(line: str) -> str:
-    """A line to look at: long lists of columns are left to ``remedy``."""
+    """Shorten a line for display: ``remedy`` has long lists of columns in full."""
     return line if len(line) <= LONG else f"{line[: LONG // 2]} ... {line[-LONG // 4 :]}"
 
 

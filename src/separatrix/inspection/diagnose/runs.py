@@ -1,4 +1,4 @@
-"""What can go wrong on the way: steps, order, ends."""
+"""Problems during a run: steps, order, ends."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .comparison import logistic_mistakes
 from .fitted import FittedModel
 from .report import Finding, plural
 
-RISES = 0.2  # share of passes in which the objective rose
+RISES = 0.2  # share of passes in which the objective increased
 SORTED = 0.1  # changes of class from row to row, as a share of those in a random order
-LEFT = 1e-2  # share of the objective left to gain that makes a converged run suspect
-FLAT = 0.05  # slope of the tanh loss, as a share of its steepest, that moves nothing
-STUCK = 0.02  # share of rows there
-NEGLIGIBLE = 1e-6  # share of the objective that nobody misses
-SURE = 10**7  # most passes worth promising
+LEFT = 1e-2  # share of the objective left to gain from which a converged run is suspect
+FLAT = 0.05  # slope of the tanh loss, as a share of its steepest, that has no effect
+STUCK = 0.02  # share of rows with that slope
+NEGLIGIBLE = 1e-6  # share of the objective that does not matter
+SURE = 10**7  # largest number of passes worth suggesting
 UNFINISHED = 0.9
 
 
 def fixed_step(solver: GradientDescent) -> float | None:
-    """The step of gradient descent, if it is one number."""
+    """The step size of gradient descent, if it is one number."""
     rate: Any = solver.learning_rate
     if isinstance(rate, Constant):
         return rate.step
@@ -38,7 +38,7 @@ def fixed_step(solver: GradientDescent) -> float | None:
 
 
 def step_too_long(model: FittedModel) -> Finding | None:
-    """Gradient descent with a constant step above 2/L, and it shows."""
+    """Gradient descent with a constant step above 2/L, with visible effect."""
     solver, curvature = model.solver, model.loss.max_curvature
     if not isinstance(solver, GradientDescent) or curvature is None:
         return None
@@ -53,8 +53,8 @@ def step_too_long(model: FittedModel) -> Finding | None:
         return None
     text = (
         f"The step {step:.3g} is above 2/L = {limit:.3g}, beyond which gradient descent "
-        f"overshoots: the objective rose in {rises} of {plural(len(values), 'pass')}, and went "
-        f"from {values[0]:.3g} to {values[-1]:.3g}."
+        f"overshoots: the objective increased in {rises} of {plural(len(values), 'pass')}, and "
+        f"went from {values[0]:.3g} to {values[-1]:.3g}."
     )
     evidence = {
         "step": step, "limit": limit, "curvature": 2.0 / limit, "rises": rises,
@@ -66,7 +66,7 @@ def step_too_long(model: FittedModel) -> Finding | None:
 
 
 def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None) -> float:
-    """L, by which the gradient of J on a batch changes per unit length at most, in the mean."""
+    """L, the maximum change of the gradient of J on a batch per unit length, on average."""
     objective = model.objective
     trace = objective.moments.mean_square + objective.intercept
     largest = trace if batch == 1 else largest_second_moment(objective, trace)
@@ -75,7 +75,7 @@ def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None)
 
 
 def separable_without_penalty(model: FittedModel) -> Finding | None:
-    """A loss whose infimum is at infinity, and nothing that keeps the weights from it."""
+    """A loss whose infimum is at infinity, and no penalty that bounds the weights."""
     if not model.minimises or model.objective.penalty != L2(0.0):
         return None
     loss = model.loss
@@ -100,7 +100,7 @@ def separable_without_penalty(model: FittedModel) -> Finding | None:
 
 
 def cycling(model: FittedModel) -> Finding | None:
-    """The same weights again: proven to go on for ever."""
+    """The weights repeat: proof that the run would go on forever."""
     clf = model.clf
     if clf.stop_ != "cycle":
         return None
@@ -114,8 +114,8 @@ def cycling(model: FittedModel) -> Finding | None:
     why = ", and the data is not separable" if impossible else ""
     text = (
         f"The run goes in circles: after {plural(clf.n_iter_, 'pass')} it was back at "
-        f"{'scores' if model.kernel else 'weights'} it had before{why}; with this order and step "
-        "it would go on so for ever."
+        f"{'scores' if model.kernel else 'weights'} of an earlier pass{why}; with this order and "
+        "step it would go on forever."
     )
     evidence = {"stop": "cycle", "passes": int(clf.n_iter_), "separable": not impossible,
                 "mistakes": int(model.mistakes.sum())}  # fmt: skip
@@ -128,7 +128,7 @@ def _linear_classifier(model: FittedModel) -> str:
 
 
 def sorted_rows(model: FittedModel) -> Finding | None:
-    """Rows grouped by class, visited as they stand."""
+    """Rows grouped by class, visited in this order."""
     solver = model.solver
     if model.kernel:
         fixed, remedy = not model.clf.shuffle, model.setting(shuffle=True)
@@ -143,9 +143,9 @@ def sorted_rows(model: FittedModel) -> Finding | None:
     if not fixed or model.n < 20 or changes > SORTED * expected or not _suspect(model):
         return None
     text = (
-        f"The rows are sorted by class and visited as they stand: from row to row there are "
+        f"The rows are sorted by class and visited in this order: from row to row there are "
         f"{plural(changes, 'change')} of class, in a random order about {expected:.0f}, so that "
-        "each pass ends biased to the classes that come last."
+        "each pass ends biased towards the last classes."
     )
     evidence = {"changes": changes, "changes_in_random_order": expected, "shuffle": False,
                 "stop": model.clf.stop_, "accuracy": model.accuracy}  # fmt: skip
@@ -153,7 +153,7 @@ def sorted_rows(model: FittedModel) -> Finding | None:
 
 
 def _suspect(model: FittedModel) -> bool:
-    """Whether the run may have ended somewhere else than it should."""
+    """Whether the run may have ended far from the minimum."""
     if not model.clf.converged_:
         return True
     return model.clf.stop_ == "tol" and (model.unfinished is None or model.unfinished > LEFT)
@@ -165,7 +165,7 @@ def _is_tanh(model: FittedModel) -> bool:
 
 
 def tanh_stuck(model: FittedModel) -> Finding | None:
-    """Very wrong rows that no longer pull."""
+    """Misclassified rows with almost no gradient."""
     if not _is_tanh(model):
         return None
     loss, y, scores = TanhSquared(), model.source.y, model.scores
@@ -181,7 +181,7 @@ def tanh_stuck(model: FittedModel) -> Finding | None:
         return None
     text = (
         f"The tanh loss is stuck: {plural(int(stuck.sum()), 'row')} of {model.n} are so wrong "
-        f"that their slope is below {FLAT:.0%} of the steepest and moves nothing; {wrong:.1%} of "
+        f"that their slope is below {FLAT:.0%} of the steepest and has no effect; {wrong:.1%} of "
         f"the rows are wrong, where a quick logistic fit has {convex:.1%}."
     )
     evidence = {
@@ -210,9 +210,9 @@ def not_separable(model: FittedModel) -> Finding | None:
     verdict, looked = model.non_separability_evidence
     who = "The data is" if looked == model.n else f"A sample of {looked} rows is already"
     text = (
-        f"{who} {verdict}: no weights get every row strictly right, so the perceptron never comes "
-        f"to rest; it stopped with {clf.stop_!r} after {plural(clf.n_iter_, 'pass')}, and {wrong} "
-        f"of {model.n} rows are wrong."
+        f"{who} {verdict}: no weights classify every row strictly correctly, so the perceptron "
+        f"never ends; it stopped with {clf.stop_!r} after {plural(clf.n_iter_, 'pass')}, and "
+        f"{wrong} of {model.n} rows are wrong."
     )
     evidence = {
         "verdict": verdict, "rows_looked_at": looked, "stop": clf.stop_,
@@ -222,10 +222,10 @@ def not_separable(model: FittedModel) -> Finding | None:
 
 
 def stopped_early(model: FittedModel) -> Finding | None:
-    """The run was ended before it was done."""
+    """The run was stopped before it had converged."""
     stop = model.clf.stop_
     asked = {
-        "callback": ("a callback asked for it", model.setting(callbacks=())),
+        "callback": ("a callback requested it", model.setting(callbacks=())),
         "interrupted": ("it was interrupted", "clf.fit(X, y)"),
         "max_norm": (f"|(w, b)| exceeded max_norm={getattr(model.clf, 'max_norm', None)!r}",
                      model.setting(max_norm=None)),
@@ -243,24 +243,24 @@ def stopped_early(model: FittedModel) -> Finding | None:
 
 
 def _unfinished(model: FittedModel) -> Finding | None:
-    """The objective was still falling, or the solver could not bring it down."""
+    """The objective was still decreasing, or the solver could not decrease it."""
     clf, left = model.clf, model.unfinished
     recent = clf.history_["objective"][-10:].tolist()
     fell = (recent[0] - recent[-1]) / max(abs(recent[-1]), 1e-300)
     fell = fell if np.isfinite(fell) else 0.0
     if np.isfinite(clf.objective_) and (abs(fell) if left is None else left) <= NEGLIGIBLE:
         return None
-    way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
+    way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "oscillating"
     end = f"stopped at max_iter={clf.max_iter}"
     if clf.stop_ == "no progress":
-        end = f"got no further with {type(model.solver).__name__}"
+        end = f"made no more progress with {type(model.solver).__name__}"
     text = (
         f"The run {end}, with the objective {clf.objective_:.4g} {way} in the last "
         f"{plural(len(recent), 'pass')}"
     )
     if left is not None:
         at = "at most" if model.gap is not None else "at least"
-        text += f"; {at} {left:.2g} of it can still be saved"
+        text += f"; {at} {left:.2g} of it can still be gained"
     evidence = {
         "stop": clf.stop_, "passes": int(clf.n_iter_), "objective": float(clf.objective_),
         "fell_lately": fell, "gap": model.gap, "share_left": left,
@@ -270,9 +270,9 @@ def _unfinished(model: FittedModel) -> Finding | None:
 
 
 def _to_the_end(model: FittedModel) -> str:
-    """The line that lets the objective come down."""
+    """The line that lets the objective converge."""
     clf = model.clf
-    # Plain descent is slow on smooth losses, where others are there in a few steps.
+    # Plain descent is slow on smooth losses, for which others need few steps.
     if isinstance(clf.solver, GradientDescent) and model.loss.smooth:
         return model.setting(solver="auto", max_iter=max(1000, int(clf.max_iter)))
     if clf.stop_ == "max_iter":
@@ -283,19 +283,20 @@ def _to_the_end(model: FittedModel) -> str:
 
 
 def _perceptron_stopped(model: FittedModel) -> Finding | None:
-    """It may come to rest, but was not given the passes."""
+    """It may converge, but did not have enough passes."""
     clf = model.clf
     if not model.mistakes.any() or model.separable is False:
         return None
     bound = model.mistake_bound
-    # A pass before the last has a mistake at least, so there are no more passes than mistakes.
+    # Every pass before the last has at least one mistake, so there are at most as many passes as
+    # mistakes.
     sure = bound is not None and bound < SURE
     most = int(np.ceil(bound or 0.0)) + 1 if sure else 10 * int(clf.max_iter)
     rule = f"max_iter={clf.max_iter}" if clf.stop_ == "max_iter" else f"patience={clf.patience}"
     can = "is separable" if model.separable else "may be separable"
     promise = ""
     if bound is not None and bound < np.inf:
-        promise = f"; it makes at most {most_mistakes(bound)} mistakes in all"
+        promise = f"; it makes at most {most_mistakes(bound)} mistakes in total"
     text = (
         f"The perceptron was stopped by {rule} after {plural(clf.n_iter_, 'pass')} with "
         f"{plural(int(model.mistakes.sum()), 'row')} of {model.n} wrong, and the data "

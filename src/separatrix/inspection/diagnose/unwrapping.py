@@ -1,4 +1,4 @@
-"""From an estimator and its data as they were given to the fit inside, and the rows that it saw."""
+"""From a given estimator and its data to the fit inside, and the rows that it saw."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
 
 
 def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
-    """The model of a fitted estimator, after a check of all three."""
+    """The model of a fitted estimator, after validation."""
     clf = estimator
     if hasattr(estimator, "steps"):  # a pipeline
         clf = estimator.steps[-1][1]
     if not isinstance(clf, KNOWN):
         raise TypeError(
-            f"diagnose knows {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
-            f"end in one of them, got {estimator!r}; of a search pass best_estimator_"
+            f"diagnose supports {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
+            f"end in one of them, got {estimator!r}; for a search pass best_estimator_"
         )
     check_is_fitted(clf)
     encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
@@ -42,15 +42,15 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
         if not isinstance(X, InMemory) or y is not None or clf is not estimator:
             raise TypeError(
                 "diagnose compares columns, and rows from all over the data: pass X and y as "
-                "arrays or sparse matrices, or for a classifier alone a source in memory without "
-                "y, such as source.sample(100_000)"
+                "arrays or sparse matrices, or for a classifier without a pipeline a source in "
+                "memory without y, such as source.sample(100_000)"
             )
         whole = X.block()
         y, weight = labels_of(X), X.weight
         X = as_scipy(whole.X) if isinstance(whole.X, CsrRows) else whole.X
     elif encoding is not None and encoding.n_features != len(encoding.columns):
         raise TypeError(
-            "this model was fitted to a table and makes features of its columns by itself, and "
+            "this model was fitted to a table and computes features from its columns, but "
             "diagnose compares features: pass separatrix.read(..., like=clf).sample(100_000)"
         )
     if clf is not estimator and len(estimator.steps) > 1:
@@ -70,28 +70,28 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
     if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
         raise ValueError(
-            f"y has the labels {unknown!r}, which the fit did not know; it knew "
+            f"y has the labels {unknown!r}, which the fit did not have; it had "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
     source = array_source(
         rows, labels, classes=clf.classes_, class_weight=clf.class_weight, sample_weight=weight,
         n_jobs=getattr(clf, "n_jobs", None),
     )  # fmt: skip
-    X = source if in_source else X  # an array would be taken for columns of a table
+    X = source if in_source else X  # an array would be read as columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
     objective = Objective(loss, _penalty(clf), source, clf.fit_intercept)
     return FittedModel(estimator, clf, X, rows, labels, source, objective)
 
 
 def _penalty(clf: Any) -> Penalty:
-    """The one that the fit had."""
+    """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
         return clf._penalty()
     return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 
 def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
-    """A classifier that standardises its rows, as one behind a step of a pipeline that does."""
+    """Treat a classifier that standardises its rows as one after a scaling step of a pipeline."""
     standardization, inner = clf._features.standardization, copy(clf)
     W = FeatureMap(shape_of(rows)[1], standardization).from_weights(clf._weights())
     inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]

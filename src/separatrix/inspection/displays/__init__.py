@@ -1,4 +1,4 @@
-"""Pictures of data, losses and fits, after the conventions of scikit-learn's displays."""
+"""Plots of data, losses and fits, following the conventions of scikit-learn's displays."""
 
 from .animation import animate
 from .boundary import BoundaryDisplay

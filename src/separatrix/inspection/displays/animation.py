@@ -1,4 +1,4 @@
-"""A fit seen again as a film: one picture per update, or per pass."""
+"""A fit as an animation: one picture per update, or per pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from . import style
 from .plane import Plane, as_rows, plane_of
 
 MOST_PICTURES = 150
-"""Of a film; a longer run is shown by every second, third, ... of its steps, and the last."""
+"""Maximum number of pictures; longer runs are thinned out evenly, keeping the last step."""
 FORMATS = (".gif", ".png", ".webp")
 
 
@@ -33,31 +33,31 @@ def animate(
     seconds: float = 0.2,
     dpi: int = 100,
 ) -> Path:
-    """Write the run of a fit as a film, and return where it is.
+    """Write the run of a fit as an animation, and return its path.
 
-    Each picture shows the rows, the boundary, and, where a solver goes row by row, a ring around
-    the row that was just learned from; the last stays longer. Of more than 150 steps some are left
-    out, evenly; the title counts them. Two classes.
+    Each picture shows the rows, the boundary, and, for solvers that visit single rows, a ring
+    around the row of the update; the last one stays longer. If there are more than 150 steps, some
+    are left out evenly; the title shows their numbers. Only for two classes.
 
     Parameters
     ----------
     trace : Trace
-        ``trace_`` of a fit.
+        The attribute ``trace_`` of a fit.
     X, y, sample_weight
         The data of the fit, in memory.
     path : str or path
-        Its suffix says what is written: ``.gif``, ``.png`` (animated) or ``.webp``. The file is
-        there only when it is whole.
+        The suffix selects the format: ``.gif``, ``.png`` (animated) or ``.webp``. The file appears
+        only when it is complete.
     features : two numbers or names, optional
-        What spans the picture, as in :class:`BoundaryDisplay`.
+        The features to show, as in :class:`BoundaryDisplay`.
     seconds : float
-        How long each picture stays.
+        Duration of each picture.
     dpi : int
         Dots per inch of pictures of 4.8 by 4 inches.
 
     See Also
     --------
-    Trace : what it plays.
+    Trace : the run to show.
     HistoryDisplay : all passes at once.
 
     Examples
@@ -82,13 +82,13 @@ def animate(
     if not isinstance(trace, Trace):
         raise TypeError(f"trace must be the trace_ of a linear fit, got a {type(trace).__name__}")
     if len(trace.classes) != 2:
-        raise ValueError(f"the run has {len(trace.classes)} classes: a film shows two")
+        raise ValueError(f"the run has {len(trace.classes)} classes: an animation shows two")
     film = _Film(trace, X, y, plane_of(X, features))
     pictures = list(_thinned(trace, trace.replay(X, y, sample_weight)))
     if len(pictures) == 1:
-        raise ValueError("the run has no step to show: it ended where it began")
-    pictures += pictures[-1:] * 5  # the end stays a while
-    writer = PillowWriter(fps=cast(int, 1.0 / seconds))  # any number will do
+        raise ValueError("the run has no step to show: it ended at its start")
+    pictures += pictures[-1:] * 5  # the last picture stays longer
+    writer = PillowWriter(fps=cast(int, 1.0 / seconds))  # any positive number works
     with TemporaryDirectory() as folder, replaced(where) as file:
         part = Path(folder) / f"film{where.suffix}"
         writer.setup(film.figure, part, dpi=dpi)
@@ -102,15 +102,15 @@ def animate(
 
 class _Picture(NamedTuple):
     number: int
-    """Of the update; 0 is the start."""
+    """Number of the update; 0 is the start."""
     in_pass: int
     weights: Array
     rows: Ints | None
-    """The row that was learned from, if it is one."""
+    """The row of the update, if it is a single one."""
 
 
 def _thinned(trace: Trace, steps: Iterator[Any]) -> Iterator[_Picture]:
-    """The start, every update and every pass without one; some of them, if there are too many."""
+    """The start, every update and every pass without one; thinned out if there are too many."""
     last = _Picture(0, 0, original_weights(trace.start, trace.features), None)
     whole, ended = [], 0
     yield last
@@ -129,7 +129,7 @@ def _thinned(trace: Trace, steps: Iterator[Any]) -> Iterator[_Picture]:
 
 
 class _Film:
-    """One figure, whose boundary and ring move."""
+    """One figure with a moving boundary and ring."""
 
     def __init__(self, trace: Trace, X: Any, y: Any, plane: Plane) -> None:
         from matplotlib.figure import Figure
@@ -140,7 +140,7 @@ class _Film:
         self.points = plane.coordinates(rows)
         self.signs = np.where(labels == trace.classes[1], 1.0, -1.0)
         self.rows = rows
-        # No part of pyplot's state: nothing is left open, and nothing shown.
+        # Not part of pyplot's state: nothing stays open, and nothing is shown.
         self.figure = Figure(figsize=(4.8, 4.0), layout="constrained")
         self.ax = self.figure.add_subplot()
         drawn = style.some_rows(len(labels))
@@ -154,17 +154,17 @@ class _Film:
         self.low, self.high = np.array([self.ax.get_xlim(), self.ax.get_ylim()]).T
         self.ax.set_title(" ", fontsize="medium")
         self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")  # found once: nothing moves but the boundary
+        self.figure.set_layout_engine("none")  # laid out once: only the boundary moves
         self.drawn: list[Any] = []
 
     def show(self, picture: _Picture) -> None:
-        """Move all to one step of the run."""
+        """Update the figure to one step of the run."""
         while self.drawn:
             self.drawn.pop().remove()
         w, b = picture.weights[0, :-1], float(picture.weights[0, -1])
         slope, offset = self.plane.axes @ w, b + float(self.plane.origin @ w)
         xx0, xx1 = np.meshgrid(*zip(self.low, self.high, strict=True))
-        scores = slope[0] * xx0 + slope[1] * xx1 + offset  # linear: four corners tell all
+        scores = slope[0] * xx0 + slope[1] * xx1 + offset  # linear, so four corners suffice
         most = float(np.abs(scores).max()) or 1.0
         self.drawn.append(self.ax.contourf(
             xx0, xx1, scores, levels=[-2 * most, 0.0, 2 * most], alpha=0.22, zorder=-1,

@@ -15,12 +15,12 @@ from .plane import as_rows, plane_of, responses
 
 
 class BoundaryDisplay:
-    """The regions that a classifier assigns to its classes, the boundary, and rows on them.
+    """The regions that a classifier assigns to its classes, the boundary, and the rows.
 
-    Regions are those of scikit-learn's ``DecisionBoundaryDisplay``. Of rows with more than two
-    features a plane is seen: two features with the others at their mean, or the two principal
-    components; the title says which. There a row may fall on the wrong side of the line and be
-    right all the same, so mistakes have a ring.
+    Regions are drawn as in scikit-learn's ``DecisionBoundaryDisplay``. For rows with more than two
+    features a plane is shown: two features with the others at their mean, or the two principal
+    components; the title says which. There a row may be on the wrong side of the line and still be
+    classified correctly, so mistakes have a ring.
 
     Use :meth:`from_estimator` to make one.
 
@@ -29,38 +29,38 @@ class BoundaryDisplay:
     xx0, xx1 : arrays (g, g)
         The grid.
     predicted : array (g, g)
-        The number of the class at each of its points.
+        The class number at each grid point.
     scores : array (g, g), or (g, g, k), or None
-        Of two classes, or of more.
+        For two classes, or for more.
     classes : array (k,)
     points : array (n, 2)
         The rows that are drawn.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     mistakes : array (n,)
-        Whether the classifier is wrong about them.
+        Whether the classifier misclassifies them.
     xlabel, ylabel : str
     said : str
-        What of the space is seen.
+        Description of the plane that is shown.
     name : str
-        Of the classifier.
+        Name of the classifier.
 
     Attributes
     ----------
     regions_ : DecisionBoundaryDisplay
     lines_ : list of contours
     pairs_ : list of contours
-        The surfaces between every two classes, if asked for.
+        The surfaces between every two classes, if requested.
     rows_ : list of collections
         One per class.
     mistakes_ : collection
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
     CertificateDisplay : the best separator, or why there is none.
-    MarginDisplay : how far rows are from it.
+    MarginDisplay : how far rows are from the boundary.
 
     Examples
     --------
@@ -117,11 +117,11 @@ class BoundaryDisplay:
         scatter_kwargs: Mapping[str, Any] | None = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a fitted classifier and rows, in memory, of two features or more.
+        """Plot a fitted classifier and rows in memory, with at least two features.
 
-        ``features`` are the two, by number or name, that span the picture; all others stay at
-        their mean. None: both, or the two principal components of more. What follows ``name``
-        goes to :meth:`plot`.
+        ``features`` selects two features, by number or name; the others stay at their mean. None:
+        both features, or the two principal components if there are more. Other keyword arguments
+        are passed to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         if grid_resolution < 2:
@@ -143,15 +143,15 @@ class BoundaryDisplay:
         classes = np.asarray(estimator.classes_)
         wrong = np.asarray(estimator.predict(X)) != y
         counted = f"{np.count_nonzero(wrong):,} mistakes" if wrong.sum() > 1 else "one mistake"
-        told = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
+        lines = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
         if len(drawn) < len(y):
-            told.append(f"{len(drawn):,} of the rows drawn")
+            lines.append(f"{len(drawn):,} of the rows drawn")
         display = cls(
             xx0=xx0, xx1=xx1, predicted=np.searchsorted(classes, labels).reshape(xx0.shape),
             scores=None if scores is None else scores.reshape(*xx0.shape, *scores.shape[1:]),
             classes=classes, points=points, y=y[drawn], mistakes=wrong[drawn],
             xlabel=plane.labels[0], ylabel=plane.labels[1],
-            said="\n".join(line for line in told if line),
+            said="\n".join(line for line in lines if line),
             name=name_of(estimator, name),
         )  # fmt: skip
         return display.plot(
@@ -168,12 +168,11 @@ class BoundaryDisplay:
         scatter_kwargs: Mapping[str, Any] | None = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it.
+        """Plot the regions, the boundary and the rows.
 
-        ``levels``: the scores of two classes at which there are lines; all but 0 are dashed:
-        ``(-1, 0, 1)`` shows where the hinge begins. ``pairs``: dotted, all of the surface between
-        every two of more classes, ``(w_k - w_j).x + b_k - b_j = 0``, of which the boundary is a
-        part.
+        ``levels``: the scores of two classes at which lines are drawn; all but 0 are dashed: ``(-1,
+        0, 1)`` shows where the hinge begins. ``pairs``: also draw, dotted, the whole surface
+        between every two classes, ``(w_k - w_j).x + b_k - b_j = 0``; the boundary is a part of it.
         """
         ax = style.axes(self, ax)
         from sklearn.inspection import DecisionBoundaryDisplay
@@ -203,7 +202,7 @@ class BoundaryDisplay:
         return self
 
     def _line(self, ax: Any, height: Any, levels: Sequence[float], looks: dict[str, Any]) -> None:
-        """Where the height has one of the levels; a level that it never has draws nothing."""
+        """Contours of the height; a level that it never reaches draws nothing."""
         met = [level for level in np.sort(levels) if height.min() < level < height.max()]
         if met:
             style_ = looks["linestyle"] or ["-" if level == 0.0 else "--" for level in met]

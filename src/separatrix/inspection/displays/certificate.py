@@ -1,4 +1,4 @@
-"""What proves that classes can be separated, or that they cannot."""
+"""Certificates that classes can be separated, or that they cannot."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from ...separation.text import enclosed
 from . import style
 from .plane import Plane, as_rows, plane_along, plane_of
 
-WITNESS = 60.0  # area of the ring around a witness of the mean weight
+WITNESS = 60.0  # area of the ring around a witness with the mean weight
 
 
 class CertificateDisplay:
     """The certificate of :func:`separatrix.separability`: a separator, or hulls that meet.
 
-    Separable: the line of the largest margin, the band in which there is no row, and rings around
-    the rows that pin it. Quasi-separable: the line that only touches, and rings around the rows
-    that lie on it. Not separable: the convex hulls of the two classes, rings around the witness
-    rows, the larger the more weight they have, and a star at the point that both their mixtures
-    come to, which no line can have on two sides.
+    Separable: the line of the largest margin, the band without rows, and rings around the rows that
+    determine it. Quasi-separable: the line that only touches, and rings around the rows on it. Not
+    separable: the convex hulls of the two classes, rings around the witness rows (larger for larger
+    weights), and a star at the point that is a convex combination of both classes, which no line
+    can have on both sides.
 
-    Of more than two features the picture is the plane along the separator's normal, in which
-    distances to it are true, or that of the two principal components.
+    With more than two features the plane along the separator's normal is shown, which preserves
+    distances to it, or the plane of the two principal components.
 
-    ``flipped`` shows signed rows ``z = y * (x, 1)`` instead (``y * x`` without an intercept), all
-    of which a separator has on one side: ``w.z > 0``. If none does, 0 is a mixture of witness rows.
+    ``flipped`` shows signed rows ``z = y * (x, 1)`` instead (``y * x`` without an intercept). A
+    separator has all of them on one side: ``w.z > 0``. If there is none, 0 is a convex combination
+    of witness rows.
 
     Use :meth:`from_data` or :meth:`from_separability` to make one. Two classes.
 
@@ -40,7 +41,7 @@ class CertificateDisplay:
     points : array (n, 2)
         The rows that are drawn.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     classes : array (2,)
     plane : Plane
     slope, offset : array (2,) and float, or None
@@ -52,12 +53,12 @@ class CertificateDisplay:
     marked : array (m, 2)
         The rows of the certificate.
     weights : array (m,), or None
-        Those of witnesses.
+        Weights of the witnesses.
     meeting : array (2,), or None
         The point in both hulls; ``flipped``: 0.
     flipped : bool
     name : str
-        Of the rows.
+        Name of the rows.
     margin_bounds : tuple of two floats, or None
         Bounds on the largest margin, for the title.
 
@@ -70,11 +71,11 @@ class CertificateDisplay:
     marked_ : collection
     meeting_ : line or None
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    separability : what it draws.
+    separability : computes the certificate.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class CertificateDisplay:
         ax: Any = None,
         scatter_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Ask :func:`separatrix.separability` about these rows, and draw its answer."""
+        """Call :func:`separatrix.separability` with these rows, and plot the result."""
         style.pyplot(f"{cls.__name__}.from_data")
         found = separability(X, y, fit_intercept=fit_intercept)
         return cls.from_separability(
@@ -148,12 +149,12 @@ class CertificateDisplay:
         ax: Any = None,
         scatter_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a verdict, and the rows that it is about, in memory."""
+        """Plot a verdict and its rows, in memory."""
         style.pyplot(f"{cls.__name__}.from_separability")
         y, intercept = np.asarray(y), found.signed.intercept
         if len(found.classes) != 2:
             raise ValueError(
-                f"there are {len(found.classes)} classes: pass the rows of two, "
+                f"there are {len(found.classes)} classes: pass the rows of two classes, "
                 "whose certificate can be drawn"
             )
         if np.shape(X) != (found.n_rows, len(found.feature_names)) or len(y) != found.n_rows:
@@ -163,8 +164,7 @@ class CertificateDisplay:
             )
         if found.direction is None and not intercept and not flipped:
             raise ValueError(
-                "without an intercept it is signed rows that cancel, not hulls that meet: set "
-                "flipped=True"
+                "without an intercept the signed rows cancel, and no hulls meet: set flipped=True"
             )
         signs = np.where(y == found.classes[1], 1.0, -1.0)
         geometry = _flipped if flipped else _as_given
@@ -185,7 +185,7 @@ class CertificateDisplay:
         name: str | None = None,
         scatter_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it."""
+        """Plot the certificate."""
         ax = style.axes(self, ax)
         drawn = style.some_rows(len(self.points))
         self.rows_ = style.scatter_classes(
@@ -217,7 +217,7 @@ class CertificateDisplay:
             lower, upper = self.margin_bounds or (self.margin, self.margin)
             return f"margin {enclosed(lower, upper, 3)} of unit (w, b)"
         if self.slope is None:
-            return "0 is a mixture of signed rows" if self.flipped else "hulls meet"
+            return "0 is a convex combination of signed rows" if self.flipped else "hulls meet"
         return f"{len(self.marked):,} rows stay on the boundary"
 
     def _role(self) -> str:
@@ -233,10 +233,10 @@ class CertificateDisplay:
         )[0]  # fmt: skip
 
     def _separator(self, ax: Any, slope: Array) -> None:
-        """The line, with the band around it, from edge to edge of what the rows leave."""
+        """The line and the band around it, from edge to edge of the picture."""
         low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
         xx0, xx1 = np.meshgrid(*zip(low, high, strict=True))
-        scores = slope[0] * xx0 + slope[1] * xx1 + self.offset  # linear: four corners tell all
+        scores = slope[0] * xx0 + slope[1] * xx1 + self.offset  # linear, so four corners suffice
         if self.margin:
             band = [self.margin, np.inf] if self.flipped else [-self.margin, self.margin]
             band = [min(edge, float(np.abs(scores).max()) + 1.0) for edge in band]
@@ -256,7 +256,7 @@ class CertificateDisplay:
 
 
 def _as_given(found: Separability, X: Any, signs: Array) -> dict[str, Any]:
-    """Rows where they are, with the separator or with the hulls."""
+    """The rows as given, with the separator or with the hulls."""
     rows, _ = as_rows(X)
     slope, offset, margin = None, 0.0, 0.0
     if found.coef is None or found.intercept is None:
@@ -284,7 +284,7 @@ def _as_given(found: Separability, X: Any, signs: Array) -> dict[str, Any]:
 
 
 def _flipped(found: Separability, X: Any, signs: Array) -> dict[str, Any]:
-    """Signed rows, with the side of a line through 0 on which all are, or with 0 among them."""
+    """Signed rows, with the side of a line through 0 that contains all, or with 0 among them."""
     Z = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     names = list(found.feature_names)
     if found.signed.intercept:
@@ -312,7 +312,7 @@ def _flipped(found: Separability, X: Any, signs: Array) -> dict[str, Any]:
 
 
 def _certificate_rows(found: Separability) -> Ints:
-    """The rows that the certificate names."""
+    """The rows of the certificate."""
     if found.verdict == "separable":
         return np.empty(0, np.int64) if found.support is None else found.support.rows
     if found.verdict == "quasi-separable":
@@ -329,7 +329,7 @@ def _mixture(witness: Any, values: Array) -> Array:
 
 
 def _corners(points: Array) -> Array:
-    """Those of the convex hull, in order; of points on one line, its ends."""
+    """Corners of the convex hull, in order; for points on one line, its ends."""
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError):

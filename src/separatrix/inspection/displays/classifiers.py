@@ -1,4 +1,4 @@
-"""The classifier that is drawn: whose picture it is, alone or at the end of a pipeline."""
+"""The classifier to plot, alone or at the end of a pipeline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def last_step(estimator: Any) -> Any:
-    """The estimator itself, or what its pipeline ends in."""
+    """The estimator itself, or the last step of its pipeline."""
     return estimator[-1] if hasattr(estimator, "steps") else estimator
 
 
@@ -18,5 +18,5 @@ def rows_before(estimator: Any, X: Any) -> Any:
 
 
 def name_of(estimator: Any, name: str | None) -> str:
-    """The name given, or that of its class."""
+    """The given name, or the name of its class."""
     return type(estimator).__name__ if name is None else name

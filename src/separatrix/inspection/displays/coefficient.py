@@ -17,37 +17,37 @@ from .classifiers import last_step, name_of, rows_before
 class CoefficientDisplay:
     """The largest weights of a linear classifier, one line per feature.
 
-    Of more than two classes every class has a marker of its own on the line. Use
-    :meth:`from_estimator` to make one.
+    With more than two classes every class has its own marker on the line. Use
+    :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     coefs : array (k, d)
         k is 1 for two classes.
     names : list of str
-        Of the features.
+        Names of the features.
     classes : array
-        What scores above 0 mean; or one class per row of ``coefs``.
+        The class of scores above 0; or one class per row of ``coefs``.
     scaled : bool
-        Whether weights are those of features divided by their deviation: then they can be
+        Whether the weights are multiplied by the deviations of the features: then they can be
         compared, and the label says so.
     name : str
-        Of the classifier.
+        Name of the classifier.
 
     Attributes
     ----------
     order_ : array
-        The numbers of the features that are drawn, from the top.
+        The indices of the plotted features, from the top.
     bars_ : bars or None
-        Of two classes.
+        For two classes.
     markers_ : list of collections
-        Of more, one per class.
+        For more classes, one per class.
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    PathDisplay : the same along ``l2``.
+    PathDisplay : the weights along ``l2``.
 
     Examples
     --------
@@ -93,10 +93,10 @@ class CoefficientDisplay:
         ax: Any = None,
         bar_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a fitted linear classifier, ours or another, or a pipeline that ends in one.
+        """Plot a fitted linear classifier, of any library, or a pipeline that ends in one.
 
-        Given X, the rows, weights are multiplied by the deviations of the features, and so can be
-        compared, whatever these are measured in. What follows ``name`` goes to :meth:`plot`.
+        With X, the rows, weights are multiplied by the deviations of the features, and so can be
+        compared, whatever their units. Other keyword arguments are passed to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         last = last_step(estimator)
@@ -119,7 +119,7 @@ class CoefficientDisplay:
         name: str | None = None,
         bar_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw the ``top`` features whose weights are largest."""
+        """Plot the ``top`` features with the largest weights."""
         if top < 1:
             raise ValueError(f"top must be 1 or more, got {top!r}")
         size = np.abs(self.coefs).max(axis=0)
@@ -157,7 +157,7 @@ class CoefficientDisplay:
 
 
 def _names(estimator: Any, last: Any, d: int) -> list[str]:
-    """Of the features of the last step, as it, or those before it, call them."""
+    """Names of the features of the last step, from it or the steps before it."""
     for known in ("coef_names_", "feature_names_in_"):
         if hasattr(last, "feature_names_in_") and hasattr(last, known):
             return [str(each) for each in getattr(last, known)]

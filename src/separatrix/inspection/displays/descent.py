@@ -17,37 +17,37 @@ POINTS = 601  # of the curve
 
 
 class DescentDisplay:
-    """A function of one variable, and the steps that gradient descent takes on it.
+    """A function of one variable, and the steps of gradient descent on it.
 
-    They may converge, go back and forth for ever, or run away; and where there are several minima
-    they end in that of the valley in which they began. Use :meth:`from_function` or
-    :meth:`from_descent` to make one.
+    The steps may converge, oscillate forever, or diverge; if there are several minima, they end in
+    the one of the valley where they began. Use :meth:`from_function` or :meth:`from_descent` to
+    create one.
 
     Parameters
     ----------
     grid, values : arrays (g,)
         The function.
     path, path_values : arrays (t,)
-        The points that were visited, the start first, and the function there.
+        The visited points, the start first, and the function values there.
     stop : str
         How the run ended.
     name : str
-        Of the run.
+        Name of the run.
 
     Attributes
     ----------
     minima : array
-        Where the function has minima inside of the picture.
+        Minima of the function inside the picture.
     curve_, points_ : lines
     steps_ : arrows
     minima_ : list of lines
         The lowest one first.
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    gradient_descent : what it draws.
+    gradient_descent : computes the steps.
     WeightSpaceDisplay : a fit in the space of its weights.
 
     Examples
@@ -94,9 +94,9 @@ class DescentDisplay:
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Run :func:`separatrix.gradient_descent` from a number, and draw it.
+        """Run :func:`separatrix.gradient_descent` from a number, and plot it.
 
-        ``kwargs`` are those of :meth:`from_descent`.
+        ``kwargs`` are passed to :meth:`from_descent`.
         """
         style.pyplot(f"{cls.__name__}.from_function")
         descent = gradient_descent(
@@ -118,14 +118,14 @@ class DescentDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a run, whose first ``steps`` are drawn, and the function that it was on.
+        """Plot the first ``steps`` of a run, and its function.
 
-        ``limits`` are the least and the largest x of the picture; None: as far as the steps go.
+        ``limits`` are the smallest and the largest x of the picture; None: the range of the steps.
         """
         style.pyplot(f"{cls.__name__}.from_descent")
         if descent.path.ndim != 1:
             raise ValueError(
-                f"the run is on {descent.path[0].size} variables, and a curve has one: "
+                f"the run has {descent.path[0].size} variables, but a curve has one: "
                 "expected a start that is a number"
             )
         if steps < 1:
@@ -149,7 +149,7 @@ class DescentDisplay:
         name: str | None = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it."""
+        """Plot the function and the steps."""
         ax = style.axes(self, ax)
         looks = {"color": style.colour(0), "linewidth": 1.5, "zorder": 1}
         (self.curve_,) = ax.plot(self.grid, self.values, **style.merged(looks, curve_kwargs))
@@ -184,7 +184,7 @@ class DescentDisplay:
 
 
 def _minima(grid: Array, values: Array) -> Array:
-    """Points of the grid below both their neighbours, the lowest first."""
+    """Grid points below both their neighbours, the lowest first."""
     inside = (values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:])
     at = np.flatnonzero(inside) + 1
     return np.asarray(grid[at[np.argsort(values[at], kind="stable")]])

@@ -1,4 +1,4 @@
-"""How a run went: what its history holds, pass by pass."""
+"""The history of a fit, pass by pass."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import style
 from .classifiers import last_step, name_of
 
 FIRST = ("objective", "mistakes", "mistakes_so_far", "passes_with_mistakes")
-BESIDE = {
+COMPANIONS = {
     "objective": "validation_loss",
     "mistakes_so_far": "mistake_bound",
     "passes_with_mistakes": "pass_bound",
 }
-"""What is drawn into the same picture as a column."""
+"""Columns plotted into the same picture as another column."""
 WORDS = {
     "norm": "|w|",
     "mistakes": "mistakes met",
@@ -25,47 +25,47 @@ WORDS = {
     "mistake_bound": "bound on mistakes",
     "passes_with_mistakes": "passes with a mistake",
     "pass_bound": "bound on passes",
-    "validation_loss": "loss of rows held out",
+    "validation_loss": "loss of held-out rows",
 }
-"""For columns of a history whose name is not enough."""
-LARGE_RATIO = 20.0  # of the objective, from which its scale is logarithmic; of others its square
-FEW_PASSES = 40  # marked one by one
+"""Labels for columns of a history whose name is not enough."""
+LARGE_RATIO = 20.0  # of the objective, from which its scale is logarithmic; for others its square
+FEW_PASSES = 40  # marked individually
 
 
 class HistoryDisplay:
-    """The passes of a fit: objective, mistakes, norm, and the bound of the theory beside them.
+    """The passes of a fit: objective, mistakes, norm, compared with the bounds of the theory.
 
-    Use :meth:`from_estimator` to make one.
+    Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     history : dict of arrays
         As ``history_`` of a fit: one entry per pass.
     lower_bound : float, optional
-        No weights have an objective below it.
+        Lower bound on the objective for all weights.
     stop : str
         Why the run ended.
     name : str
-        Of the classifier.
+        Name of the classifier.
 
     Attributes
     ----------
     lines_ : dict of lines
         By the name of the column.
     bound_ : line or None
-        Of the lower bound.
+        The lower bound.
     axes_ : list
-        One per column that was asked for.
+        One per plotted column.
     ax_, figure_
-        The first of them, and where they are.
+        The first axes, and the figure.
 
     See Also
     --------
-    animate : the same as a film.
+    animate : the fit as an animation.
 
     Examples
     --------
-    The bound on the mistakes of a perceptron beside those that it made:
+    The mistakes of a perceptron and their bound:
 
     >>> from separatrix import HistoryDisplay, Perceptron, datasets, separability
     >>> X, y = datasets.logic("and")
@@ -103,9 +103,9 @@ class HistoryDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a fitted classifier of ours, or a pipeline that ends in one.
+        """Plot a fitted classifier of this package, or a pipeline that ends in one.
 
-        What is not ``name`` goes to :meth:`plot`.
+        Other keyword arguments are passed to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         last = last_step(estimator)
@@ -131,12 +131,11 @@ class HistoryDisplay:
         name: str | None = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it, one picture per column, above each other.
+        """Plot the columns, one picture per column, above each other.
 
-        ``columns`` of the history; None: those among objective and mistakes that are known. With
-        the objective comes the loss of rows held out, with the mistakes so far their bound. ``x``
-        is "pass" or "seconds". ``ax`` is one, or one per column: those of another display let two
-        runs be compared.
+        ``columns`` of the history; None: objective and mistakes, if known. The objective is plotted
+        with the loss of held-out rows, the mistakes so far with their bound. ``x`` is "pass" or
+        "seconds". ``ax`` is one, or one per column: the axes of another display compare two runs.
         """
         names = self._columns(columns)
         if x not in ("pass", "seconds"):
@@ -145,8 +144,8 @@ class HistoryDisplay:
         self.lines_, self.bound_ = {}, None
         name = self.name if name is None else name
         for number, (column, axes) in enumerate(zip(names, self.axes_, strict=True)):
-            alone = not axes.get_lines()  # no other run is there already
-            for each in (column, BESIDE.get(column, "")):
+            alone = not axes.get_lines()  # no other run was plotted there
+            for each in (column, COMPANIONS.get(column, "")):
                 if each in self.history:
                     self._curve(axes, x, each, name, curve_kwargs)
             if column == "objective" and self.lower_bound is not None:
@@ -166,18 +165,18 @@ class HistoryDisplay:
 
     def _columns(self, columns: str | Sequence[str] | None) -> list[str]:
         if columns is None:
-            beside = set(BESIDE.values())
-            known = {c for c, v in self.history.items() if c not in beside and _is_known(v)}
+            companions = set(COMPANIONS.values())
+            known = {c for c, v in self.history.items() if c not in companions and _is_known(v)}
             columns = [column for column in FIRST if column in known]
         names = [columns] if isinstance(columns, str) else list(columns)
         for column in names:
             if column not in self.history:
                 raise ValueError(f"the history has no {column!r}; it has {', '.join(self.history)}")
             if not _is_known(self.history[column]):
-                raise ValueError(f"the run did not tell its {column!r}: all of it is NaN")
+                raise ValueError(f"the run did not record {column!r}: all values are NaN")
         if not names:
             raise ValueError(
-                f"the run told neither objective nor mistakes; choose columns among "
+                f"the run recorded neither objective nor mistakes; choose columns among "
                 f"{', '.join(self.history)}"
             )
         return names
@@ -199,7 +198,7 @@ class HistoryDisplay:
         (self.lines_[column],) = ax.plot(self.history[x], self.history[column], **kwargs)
 
     def _finish(self, ax: Any, column: str, x: str) -> None:
-        """Scales, words and a legend where there is more than one line."""
+        """Set scales and labels, and a legend if there is more than one line."""
         heights = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.get_lines()])
         heights = heights[np.isfinite(heights)]
         large = LARGE_RATIO if column == "objective" else LARGE_RATIO**2

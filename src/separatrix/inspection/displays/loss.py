@@ -1,4 +1,4 @@
-"""Losses over the margin, with what speaks for and against each."""
+"""Losses over the margin, with the advantages and disadvantages of each."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from .classifiers import last_step, name_of
 from .margins import margin_loss, margins, margins_of
 
 TRADE_OFFS = {
-    "zero_one": ("what one cares about", "its slope is 0: nothing to descend"),
-    "perceptron": ("every mistake pulls, however bad", "least at w = 0, and asks for no margin"),
-    "logistic": ("convex, smooth, gives probabilities", "never 0: without penalty |w| may grow on"),
-    "squared": ("convex, solved in closed form", "very good rows cost as very bad ones do"),
-    "tanh_squared": ("smooth and bounded, from 4 to 0", "not convex: gives up on very bad rows"),
-    "hinge": ("convex, good rows cost nothing", "has a kink, where there is no slope"),
+    "zero_one": ("the number of mistakes itself", "its slope is 0: no descent possible"),
+    "perceptron": ("every mistake has a gradient", "least at w = 0, and requires no margin"),
+    "logistic": ("convex, smooth, gives probabilities", "never 0: without penalty |w| may diverge"),
+    "squared": ("convex, solved in closed form", "very good rows cost as much as bad ones"),
+    "tanh_squared": ("smooth and bounded, from 4 to 0", "not convex: ignores very bad rows"),
+    "hinge": ("convex, good rows cost nothing", "not smooth"),
     "squared_hinge": ("convex, smooth, good rows free", "very bad rows outweigh all others"),
 }
-"""By the name of a loss, what speaks for it and what against."""
+"""Advantages and disadvantages, by the name of a loss."""
 
 
 class LossDisplay:
-    """What a row costs by its margin ``y * (w.x + b)``, for several losses at once.
+    """Losses of a row as functions of its margin ``y * (w.x + b)``.
 
-    A margin above 0 is a right answer, 0 and below a mistake. Use :meth:`from_losses`,
-    :meth:`from_estimator` or :meth:`from_predictions` to make one.
+    A margin above 0 is a correct prediction, 0 and below a mistake. Use :meth:`from_losses`,
+    :meth:`from_estimator` or :meth:`from_predictions` to create one.
 
     Parameters
     ----------
     grid : array (g,)
         Margins.
     values : dict of arrays (g,)
-        By the name of a loss, what it is at each of them.
+        Values of each loss on the grid, by name.
     trade_offs : dict of (str, str)
-        By the name of a loss, what speaks for it and what against.
+        Advantage and disadvantage of each loss, by name.
     rows : array (n,), optional
-        Margins of rows, drawn as ticks.
+        Margins of rows, plotted as ticks.
     own : str, optional
-        The loss to be drawn thick.
+        The loss to highlight.
     name : str
-        Of the classifier, if there is one.
+        Name of the classifier, if there is one.
 
     Attributes
     ----------
@@ -53,13 +53,13 @@ class LossDisplay:
     rows_ : collection or None
         The ticks of the rows.
     gap_ : (fill, text) or None
-        What is between two losses.
+        The difference of two losses.
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    MarginDisplay : where the rows are.
+    MarginDisplay : the margins of the rows.
     MarginLoss : a loss of your own.
 
     Examples
@@ -104,27 +104,28 @@ class LossDisplay:
         gap: bool = False,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of losses by name or of your own; None: all that have a name.
+        """Plot losses, given by name or as objects; None: all losses with a name.
 
-        ``limits`` are the least and the largest margin; ``rows`` margins for ticks; ``own`` the
-        loss to be drawn thick, one more if need be. What follows ``name`` goes to :meth:`plot`.
+        ``limits`` are the smallest and the largest margin; ``rows`` are margins for ticks; ``own``
+        is the loss to highlight, added if necessary. Other keyword arguments are passed to
+        :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_losses")
         low, high = limits
         if not low < high:
             raise ValueError(f"limits must be a smaller and a larger margin, got {limits!r}")
         grid = np.linspace(low, high, 501)
-        if low < 0.0 < high:  # jumps and kinks are at 0: no point between two others
+        if low < 0.0 < high:  # jumps and kinks are at 0, which must be a grid point
             grid = np.unique(np.append(grid, 0.0))
         chosen = [margin_loss(loss) for loss in (names() if losses is None else losses)]
         if own is not None and own not in chosen:
             chosen.append(own)
-        values, told = {}, {}
+        values, notes = {}, {}
         for loss in chosen:
             values[_name(loss)] = np.asarray(loss.phi(grid))
-            told[_name(loss)] = TRADE_OFFS.get(_name(loss), _of_its_own(loss))
+            notes[_name(loss)] = TRADE_OFFS.get(_name(loss), _of_its_own(loss))
         display = cls(
-            grid, values, trade_offs=told, rows=rows, own=None if own is None else _name(own),
+            grid, values, trade_offs=notes, rows=rows, own=None if own is None else _name(own),
             name=name,
         )  # fmt: skip
         return display.plot(ax, trade_offs=trade_offs, gap=gap, curve_kwargs=curve_kwargs)
@@ -140,9 +141,9 @@ class LossDisplay:
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """With the margins of these rows as ticks, and the loss of a fit of ours drawn thick.
+        """Plot the margins of these rows as ticks, and highlight the loss of a fitted classifier.
 
-        Two classes. ``kwargs`` are those of :meth:`from_losses`.
+        Only for two classes. ``kwargs`` are passed to :meth:`from_losses`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         rows = margins_of(estimator, X, y)
@@ -150,16 +151,16 @@ class LossDisplay:
         own = getattr(getattr(last, "trace_", None), "loss", None)
         if len(last.classes_) > 2:
             raise ValueError(
-                f"there are {len(last.classes_)} classes, whose losses are no functions of one "
-                "margin; pass the rows and a classifier of two"
+                f"there are {len(last.classes_)} classes, whose losses are not functions of one "
+                "margin; pass the rows and a classifier of two classes"
             )
         return cls.from_losses(losses, rows=rows, own=own, name=name_of(estimator, name), **kwargs)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, **kwargs: Any) -> Self:
-        """With the margins ``y * score`` as ticks, the larger of two labels being +1.
+        """Plot the margins ``y * score`` as ticks; the larger of two labels is +1.
 
-        ``kwargs`` are those of :meth:`from_losses`.
+        ``kwargs`` are passed to :meth:`from_losses`.
         """
         style.pyplot(f"{cls.__name__}.from_predictions")
         return cls.from_losses(rows=margins(y, np.ravel(scores)), **kwargs)
@@ -173,11 +174,11 @@ class LossDisplay:
         gap: bool = False,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it.
+        """Plot the losses.
 
-        ``trade_offs``: what speaks for and against each loss, beside the picture; None: unless it
-        is drawn on axes that are given. ``gap``: of two losses, what is between them: the soft
-        maximum log(1 + e^-m) is above max(0, -m) by log 2 at most.
+        ``trade_offs``: list advantages and disadvantages of each loss next to the picture; None:
+        unless axes are given. ``gap``: show the difference of two losses: log(1 + e^-m) exceeds
+        max(0, -m) by at most log 2.
         """
         trade_offs = ax is None if trade_offs is None else trade_offs
         ax = style.axes(self, ax, figsize=(8.0, 4.4) if trade_offs else None)
@@ -211,14 +212,14 @@ class LossDisplay:
         return self
 
     def _ticks(self, ax: Any, rows: Array) -> Any:
-        """One small line per row at the foot of the picture."""
+        """A small line per row at the bottom of the picture."""
         drawn = rows[style.some_rows(len(rows))]
         ends = ax.get_ylim()[0] * np.array([0.9, 0.1])
         return ax.vlines(drawn, *ends, color=style.ink(ax), linewidth=0.8, alpha=0.6)
 
     def _draw_gap(self, ax: Any) -> None:
         if len(self.values) != 2:
-            raise ValueError(f"gap is that between two losses, and there are {len(self.values)}")
+            raise ValueError(f"gap needs two losses, got {len(self.values)}")
         one, other = self.values.values()
         apart = np.abs(one - other)
         at = int(np.argmax(apart))
@@ -237,14 +238,14 @@ def _name(loss: MarginLoss) -> str:
 
 
 def _of_its_own(loss: MarginLoss) -> tuple[str, str]:
-    """Of a loss without an entry: what it says of itself."""
+    """Trade-offs of a loss without an entry, from its own attributes."""
     words = {"convex": loss.convex, "smooth": loss.smooth}
     yes = ", ".join(word for word, holds in words.items() if holds)
     no = ", ".join(f"not {word}" for word, holds in words.items() if not holds)
-    return yes or "a loss of your own", no or "nothing that it says"
+    return yes or "a loss of your own", no or "not stated"
 
 
 def _with_jumps(grid: Array, values: Array) -> tuple[Array, Array]:
-    """The same, with a gap where the function jumps: no line goes up there."""
+    """The curve, with a gap where the function jumps."""
     jumps = np.flatnonzero(np.abs(np.diff(values)) > 0.5 * np.ptp(values)) + 1
     return np.insert(grid, jumps, np.nan), np.insert(values, jumps, np.nan)

@@ -1,4 +1,4 @@
-"""The margins of rows: how far right, and how far wrong."""
+"""The distribution of the margins of rows."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ HEADROOM = 1.25  # above the tallest bar, for the legend
 
 
 class MarginDisplay:
-    """How the margins of rows are spread, mistakes in another colour and hatched.
+    """The distribution of the margins of rows; mistakes have another colour and are hatched.
 
-    The margin is ``y * (w.x + b)``, or, of more than two classes, the score of the row's own class
-    less that of its best rival: a mistake is 0 or below. Use :meth:`from_estimator`,
-    :meth:`from_predictions` or :meth:`from_cv_results` to make one.
+    The margin is ``y * (w.x + b)``, or, for more than two classes, the score of the row's own class
+    minus that of its best rival: a mistake is 0 or below. Use :meth:`from_estimator`,
+    :meth:`from_predictions` or :meth:`from_cv_results` to create one.
 
     Parameters
     ----------
     margins : array (n,)
     name : str
-        Of the classifier.
+        Name of the classifier.
 
     Attributes
     ----------
     right_, mistakes_ : bars
     edges_ : array
-        Of all bars; 0 is one of them.
+        Edges of all bars; 0 is one of them.
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    LossDisplay : what these margins cost.
+    LossDisplay : the losses of these margins.
 
     Examples
     --------
@@ -64,13 +64,13 @@ class MarginDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **kwargs: Any
     ) -> Self:
-        """Of a fitted classifier and rows; ``kwargs`` are those of :meth:`plot`."""
+        """Plot the margins of a fitted classifier; ``kwargs`` are passed to :meth:`plot`."""
         style.pyplot(f"{cls.__name__}.from_estimator")
         return cls(margins_of(estimator, X, y), name=name_of(estimator, name)).plot(**kwargs)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, *, name: str = "", **kwargs: Any) -> Self:
-        """Of labels and scores, (n,) or (n, k); ``kwargs`` are those of :meth:`plot`."""
+        """Plot margins of scores, (n,) or (n, k); ``kwargs`` are passed to :meth:`plot`."""
         style.pyplot(f"{cls.__name__}.from_predictions")
         return cls(margins(y, scores), name=name).plot(**kwargs)
 
@@ -84,10 +84,11 @@ class MarginDisplay:
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Of rows, each judged by the fits that did not see it.
+        """Plot the margins of rows by the fits that did not see them.
 
-        ``cv_results`` is what scikit-learn's ``cross_validate`` returns with
-        ``return_estimator=True`` and ``return_indices=True``; ``kwargs`` are those of :meth:`plot`.
+        ``cv_results`` is the result of scikit-learn's ``cross_validate`` with
+        ``return_estimator=True`` and ``return_indices=True``; ``kwargs`` are passed to
+        :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_cv_results")
         if not {"estimator", "indices"} <= set(cv_results):
@@ -101,8 +102,8 @@ class MarginDisplay:
             margins_of(fit, rows[test], y[test])
             for fit, test in zip(fits, cv_results["indices"]["test"], strict=True)
         ]
-        told = f"{type(fits[0]).__name__}, rows held out" if name is None else name
-        return cls(np.concatenate(found), name=told).plot(**kwargs)
+        label = f"{type(fits[0]).__name__}, rows held out" if name is None else name
+        return cls(np.concatenate(found), name=label).plot(**kwargs)
 
     def plot(
         self,
@@ -112,7 +113,7 @@ class MarginDisplay:
         bins: int | None = None,
         bar_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it; ``bins`` is how many bars there are, about, and None lets the data say."""
+        """Plot the histogram; ``bins`` is the approximate number of bars, None for automatic."""
         ax = style.axes(self, ax)
         wrong = ~(self.margins > 0.0)
         self.edges_ = _edges(self.margins, bins)
@@ -123,7 +124,7 @@ class MarginDisplay:
         )
         bars = []
         for chosen, label, colour, hatch in looks:
-            # The last bin holds its right edge: so a margin of 0 counts among the mistakes.
+            # The last bin includes its right edge: so a margin of 0 counts among the mistakes.
             edges = self.edges_ if chosen is not wrong else self.edges_[self.edges_ <= 0.0]
             heights = np.zeros(len(widths))
             if len(edges) > 1:
@@ -145,7 +146,7 @@ class MarginDisplay:
 
 
 def _edges(margins: Array, bins: int | None) -> Array:
-    """Edges of bars of one width, 0 among them."""
+    """Edges of bars of equal width, including 0."""
     low, high = min(0.0, float(margins.min())), max(0.0, float(margins.max()))
     if low == high:
         return np.array([-0.5, 0.0, 0.5])

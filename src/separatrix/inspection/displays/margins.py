@@ -1,4 +1,4 @@
-"""Margins of rows, from what a classifier says of them, and losses of them."""
+"""Margins of rows from scores, and losses for plots."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ...numeric.types import AnyArray, Array
 
 
 def margins(y: Any, scores: Any, classes: AnyArray | None = None) -> Array:
-    """Of each row: y * score for two classes, y being +1 for the larger; else own less best rival.
+    """Margin of each row: y * score for two classes, where y is +1 for the larger; else own less
+    best rival.
 
-    ``classes`` are those that the scores are for, in order; None: those of y.
+    ``classes`` are the classes of the scores, in order; None: those of y.
     """
     y, scores = np.asarray(y), np.asarray(scores, dtype=np.float64)
     classes = np.unique(y) if classes is None else np.asarray(classes)
@@ -38,19 +39,19 @@ def margins(y: Any, scores: Any, classes: AnyArray | None = None) -> Array:
 
 
 def margins_of(estimator: Any, X: Any, y: Any) -> Array:
-    """Of the rows of a fitted classifier with scores."""
+    """Margins of the rows of a fitted classifier with scores."""
     if not hasattr(estimator, "decision_function"):
         raise TypeError(
-            f"{type(estimator).__name__} has no decision_function, and so its rows have no margin"
+            f"{type(estimator).__name__} has no decision_function, so its rows have no margin"
         )
     return margins(y, estimator.decision_function(X), estimator.classes_)
 
 
 def margin_loss(loss: str | MarginLoss) -> MarginLoss:
-    """A loss to look at, by name or as an object: the 0-1 loss, too, which none can train with."""
+    """A loss to plot, by name or as an object; includes the 0-1 loss, which cannot be fitted."""
     if isinstance(loss, ZeroOne) or loss == ZeroOne.name:
         return ZeroOne()
     found = get_loss(loss)
     if not isinstance(found, MarginLoss):
-        raise TypeError(f"{loss!r} is no function of one margin: expected a MarginLoss")
+        raise TypeError(f"{loss!r} is not a function of one margin: expected a MarginLoss")
     return found

@@ -1,4 +1,4 @@
-"""Weights along the strength of the penalty, with held-out scores or how many are not 0."""
+"""Weights along the strength of the penalty, with held-out scores or the number of non-zeros."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...numeric.types import AnyArray, Array
 from . import style
 from .classifiers import name_of
 
-MOST_NAMED = 6  # weights that the legend names: the largest at the l2 that is chosen
-LARGE_RATIO = 10.0  # to the largest of these, from which weights are drawn by their logarithm
+MOST_NAMED = 6  # weights in the legend: the largest at the chosen l2
+LARGE_RATIO = 10.0  # to the largest of these, from which weights are plotted on a logarithmic scale
 
 
 class PathDisplay:
-    """Weights along ``l2``, and the scores of rows held out, with the value that was chosen.
+    """Weights along ``l2``, and the scores on held-out rows, with the chosen value.
 
     The dashed line is the best ``l2``, the dotted one the largest whose mean score is within one
-    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to make one,
+    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to create one,
     and :meth:`from_path` for the weights of sparse models along their strengths.
 
     Parameters
@@ -31,26 +31,26 @@ class PathDisplay:
     l2s : array (p,)
         From the largest to the smallest.
     coefs : array (p, k, d), optional
-        The weights at each of them.
+        The weights at each value.
     cv_results : dict of arrays, optional
         As ``cv_results_`` of :class:`LinearClassifierCV`.
     l2 : float, optional
-        The value that was chosen, if another than these two.
+        The chosen value, if different from these two.
     names : list of str, optional
-        Of the features.
+        Names of the features.
     scaled : bool
-        Whether weights are those of features divided by their deviation.
+        Whether the weights are for features divided by their deviations.
     name : str
-        Of the classifier.
+        Name of the classifier.
     nonzeros : array (p,), optional
-        How many weights are not 0 at each value.
+        Number of non-zero weights at each value.
     along : str
-        What ``l2s`` are, if something else.
+        Name of the values ``l2s``, if they are not l2.
 
     Attributes
     ----------
     best_l2, one_standard_error_l2 : float or None
-        What the scores say.
+        The values that the scores select.
     weights_ : list of lines
         One per weight.
     scores_ : line or None
@@ -58,13 +58,13 @@ class PathDisplay:
         One standard error above and below.
     nonzeros_ : line or None
     axes_ : list
-        Of the scores, of the numbers of weights and of the weights, as far as there are any.
+        Axes of the scores, of the numbers of weights and of the weights, as far as plotted.
     ax_, figure_
-        The last of them, and where they are.
+        The last axes, and the figure.
 
     See Also
     --------
-    LinearClassifierCV, path : what it draws.
+    LinearClassifierCV, path : computes the path.
     CoefficientDisplay : the weights of one fit.
 
     Examples
@@ -123,13 +123,14 @@ class PathDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of a :class:`LinearClassifierCV` and its rows, or of a :class:`LinearClassifier`.
+        """Plot the path of a :class:`LinearClassifierCV` and its rows, or of a
+        :class:`LinearClassifier`.
 
-        The path is fitted anew, one value of ``l2`` after another. A fitted
-        :class:`LinearClassifierCV` brings its values and its scores with it; for a
-        :class:`LinearClassifier`, fitted or not, ``l2s`` tells the values, and there are no scores.
-        With ``standardize`` weights are those of the features divided by their deviations, which
-        can be compared. ``ax`` is one, or a pair if there are scores.
+        The path is fitted again, one value of ``l2`` after another. A fitted
+        :class:`LinearClassifierCV` has values and scores; for a :class:`LinearClassifier`, fitted
+        or not, ``l2s`` are the values, and there are no scores. With ``standardize`` the weights
+        are for the features divided by their deviations, so they can be compared. ``ax`` is one, or
+        a pair if there are scores.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, LinearClassifier | LinearClassifierCV):
@@ -146,12 +147,10 @@ class PathDisplay:
                 )
             l2s = results["l2"]
         elif results is not None:
-            raise ValueError("a fitted LinearClassifierCV brings its own values: leave out l2s")
+            raise ValueError("a fitted LinearClassifierCV has its own values: leave out l2s")
         l2s = np.sort(np.asarray(l2s, dtype=np.float64))[::-1]
         if not len(l2s) or not np.all((l2s > 0.0) & np.isfinite(l2s)):
-            raise ValueError(
-                f"l2s must be numbers above 0, which are drawn by logarithm, got {l2s}"
-            )
+            raise ValueError(f"l2s must be numbers above 0 for the logarithmic axis, got {l2s}")
         fits = _path(estimator, X, y, sample_weight, l2s)
         display = cls(
             l2s, coefs=np.array([coef for coef, _ in fits]), cv_results=results,
@@ -170,7 +169,7 @@ class PathDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of the scores alone: ``cv_results_`` of a :class:`LinearClassifierCV`."""
+        """Plot only the scores: ``cv_results_`` of a :class:`LinearClassifierCV`."""
         style.pyplot(f"{cls.__name__}.from_cv_results")
         _refuse_strengths(cv_results)
         missing = {"l2", "mean_test_score", "standard_error"} - set(cv_results)
@@ -191,15 +190,15 @@ class PathDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Of the sparse models that :func:`path` fitted: weights, and how many are not 0.
+        """Plot the sparse models of :func:`path`: weights, and the number of non-zero weights.
 
-        Along the strengths; of a path with ``standardize`` the weights are those of the features
+        Along the strengths; for a path with ``standardize`` the weights are for the features
         divided by their deviations. ``ax`` is a pair.
         """
         style.pyplot(f"{cls.__name__}.from_path")
         if not isinstance(path, Path):
             raise TypeError(
-                f"{type(path).__name__} is no path: expected what separatrix.path(X, y) returns"
+                f"{type(path).__name__} is not a path: expected the result of separatrix.path(X, y)"
             )
         first = path.at(float(path.strengths[0]))
         scale = first.scale_
@@ -218,7 +217,7 @@ class PathDisplay:
         name: str | None = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw the scores, how many weights there are, and the weights, one above the other."""
+        """Plot the scores, the number of weights, and the weights, one above the other."""
         parts = [self._draw_scores] if self.cv_results is not None else []
         parts += [self._draw_nonzeros] if self.nonzeros is not None else []
         parts += [self._draw_weights] if self.coefs is not None else []
@@ -272,14 +271,14 @@ class PathDisplay:
         ax.axhline(0.0, color=style.ink(ax), linewidth=0.5)
         usual = float(np.abs(flat[at]).max())
         if usual > 0.0 and np.abs(flat).max() > LARGE_RATIO * usual:
-            even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that no ticks collide
+            even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that ticks do not overlap
             ax.set_yscale("symlog", linthresh=even)
             ax.set_yticks(_ticks(even, float(np.abs(flat).max())))
         ax.set_ylabel("scaled weight" if self.scaled else "weight")
         style.legend_below(ax, "x-small")
 
     def _mark(self, ax: Any) -> None:
-        """Where the values are that the scores, or the fit, choose."""
+        """Mark the values that the scores, or the fit, choose."""
         for l2, linestyle in ((self.best_l2, "--"), (self.one_standard_error_l2, ":")):
             if l2 is not None:
                 ax.axvline(l2, color=style.ink(ax), linewidth=1.0, linestyle=linestyle)
@@ -290,14 +289,14 @@ class PathDisplay:
 def _refuse_strengths(results: Mapping[str, AnyArray]) -> None:
     if "strength" in results:
         raise ValueError(
-            "this search went along strengths of l1 and l2 (l1_ratio), and the picture is of a "
-            "path in l2 alone: PathDisplay.from_path(separatrix.path(X, y, l1_ratio=...)) draws "
+            "this search used strengths of l1 and l2 (l1_ratio), but the plot is for a "
+            "path in l2 only: PathDisplay.from_path(separatrix.path(X, y, l1_ratio=...)) draws "
             "the weights at every strength, and cv_results_ has the scores"
         )
 
 
 def _ticks(even: float, largest: float) -> list[float]:
-    """0 and two powers of ten on either side of it, far enough from it not to collide."""
+    """0 and two powers of ten on either side, spaced so that they do not overlap."""
     decades = max(1, int(np.log10(largest / even)))
     powers = [even * 10.0**decade for decade in {-(-decades // 2), decades}]
     return [0.0, *powers, *(-power for power in powers)]
@@ -306,13 +305,13 @@ def _ticks(even: float, largest: float) -> list[float]:
 def _path(
     estimator: Any, X: Any, y: Any, sample_weight: Any, l2s: Array
 ) -> list[tuple[Array, AnyArray]]:
-    """The weights at each l2 and the names of their features, each fit begun where one ended."""
+    """The weights at each l2 and the names of their features; each fit is a warm start."""
     ours = set(LinearClassifier().get_params(deep=False))
     same = {key: value for key, value in estimator.get_params(deep=False).items() if key in ours}
     same |= {"warm_start": True, "callbacks": (), "verbose": False}
     clf, found = LinearClassifier(**same), []
     with warnings.catch_warnings():
-        # Of the smallest values of l2 it may say so; the picture shows what became of them.
+        # The smallest values of l2 may cause this; the plot shows the result.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for l2 in l2s:
             clf.set_params(l2=float(l2)).fit(X, y, sample_weight)

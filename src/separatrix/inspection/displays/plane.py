@@ -1,4 +1,4 @@
-"""A plane through the space of the features, for rows and models that have more than two."""
+"""A plane in feature space, for rows and models with more than two features."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Plane:
     axes: Array
     labels: tuple[str, str]
     said: str
-    """What of the space is seen, if it is not all of it."""
+    """Description of the plane, unless it is the whole space."""
 
     def coordinates(self, X: Any) -> Array:
-        """Of rows: (n, 2), where they fall on the plane."""
+        """Coordinates (n, 2) of rows, projected onto the plane."""
         found: Array = np.asarray(X @ self.axes.T) - self.axes @ self.origin
         return found
 
@@ -47,7 +47,7 @@ def as_table(X: Any) -> tuple[Any, list[str]]:
 
 
 def as_rows(X: Any) -> tuple[Any, list[str]]:
-    """The same of rows that have the two features at least that span a picture."""
+    """The same for rows with at least two features, which a plot needs."""
     rows, names = as_table(X)
     if rows.shape[1] < 2 or not rows.shape[0]:
         raise ValueError(
@@ -58,9 +58,10 @@ def as_rows(X: Any) -> tuple[Any, list[str]]:
 
 
 def plane_of(X: Any, features: Sequence[int | str] | None = None) -> Plane:
-    """Of two features, all others at their mean; or of the two principal components.
+    """Plane of two features, with the others at their mean; or of the two principal components.
 
-    ``features`` are two numbers or names; None takes both of two, and else the principal ones.
+    ``features`` are two indices or names; None: both of two features, else the principal
+    components.
     """
     rows, names = as_rows(X)
     d = rows.shape[1]
@@ -102,9 +103,9 @@ def _principal(rows: Any) -> Plane:
 
 
 def plane_along(rows: Any, w: Array | None, centred: bool = True) -> Plane:
-    """Of a direction w and, at a right angle to it, the one in which the rows spread most.
+    """Plane of a direction w and the orthogonal direction of largest variance.
 
-    Without w the two in which they spread most. ``centred``: spread around their mean, and not 0.
+    Without w, of the two directions of largest variance. ``centred``: around the mean, not 0.
     """
     d = rows.shape[1]
     mean = np.asarray(rows.mean(axis=0)).ravel() if centred else np.zeros(d)
@@ -118,7 +119,7 @@ def plane_along(rows: Any, w: Array | None, centred: bool = True) -> Plane:
 
 
 def _leading(rows: Any, mean: Array, without: Array) -> Array:
-    """The direction of the largest spread outside of some others: by the power method."""
+    """The direction of the largest variance orthogonal to others, by the power method."""
 
     def outside(v: Array) -> Array:
         v = v - without.T @ (without @ v)
@@ -128,7 +129,7 @@ def _leading(rows: Any, mean: Array, without: Array) -> Array:
     for _ in range(POWER_STEPS):
         along = rows @ v - mean @ v
         step = outside(rows.T @ along - mean * along.sum())
-        if not step.any():  # the rows do not spread there at all: any direction will do
+        if not step.any():  # no variance is left: any direction will do
             break
         v = step
     return v
@@ -137,7 +138,7 @@ def _leading(rows: Any, mean: Array, without: Array) -> Array:
 def responses(estimator: Any, X: Any, plane: Plane, points: Array) -> tuple[AnyArray, Array | None]:
     """The classes that an estimator predicts on the plane, and its scores if it has any.
 
-    ``X`` is what it was fitted to: points are handed to it in the same kind of table.
+    ``X`` is the fitted data: points are passed to the estimator in the same kind of table.
     """
     step = max(1, MOST_NUMBERS // len(plane.origin))
     parts = [points[i : i + step] for i in range(0, len(points), step)]
@@ -149,7 +150,7 @@ def responses(estimator: Any, X: Any, plane: Plane, points: Array) -> tuple[AnyA
 
 
 def _like(X: Any, rows: Array) -> Any:
-    """The rows in a frame, if X is one: so that an estimator finds the names that it knows."""
+    """Put the rows into a frame if X is one, so that an estimator finds the expected names."""
     if not hasattr(X, "columns"):
         return rows
     names = "columns" if hasattr(X, "iloc") else "schema"  # pandas or polars

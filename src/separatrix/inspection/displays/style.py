@@ -1,8 +1,8 @@
-"""Colours, shapes and axes that the displays share; matplotlib is imported when one draws.
+"""Colours, shapes and axes that the displays share; matplotlib is imported on first use.
 
 Colours: M. A. Petroff, Accessible color sequences for data visualization, arXiv:2107.02270 (2021).
-Whatever a colour tells is told by a shape or a dash as well, for print in grey. What would be black
-has the colour of the title, and what would be white that of the paper: so it shows on dark, too.
+Shapes or dashes repeat whatever a colour shows, for print in grey. Black elements have the colour
+of the title, and white ones that of the paper, so that plots work on a dark background.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ COLOURS = (
 )  # fmt: skip
 MARKERS = "os^DvPX*<>"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
-WIDTH_OF_LETTER = 0.55  # of its height, about
-OVERHANG = 1.05  # of a line of text, beyond the axes: beside them there are ticks and a label
-LETTERS_OF_HANDLE = 6  # as much room as the line before a label of a legend takes
-LINES_OF_LABEL = 3.8  # of medium size, between axes and what is below their ticks and label
+WIDTH_OF_LETTER = 0.55  # approximate share of its height
+OVERHANG = 1.05  # width of a line of text relative to the axes, which have ticks and a label
+LETTERS_OF_HANDLE = 6  # width of the handle in a legend
+LINES_OF_LABEL = 3.8  # of medium size, from the axes to the space below their ticks and label
 MOST_ROWS = 2000
-"""Rows that a display draws one by one; of more, so many are drawn by lot."""
+"""Maximum number of rows to plot; of more, a random selection is plotted."""
 
 
 def colour(number: int) -> str:
-    """Of a class or a curve, by its number."""
+    """Colour of a class or a curve, by its number."""
     return COLOURS[number % len(COLOURS)]
 
 
 def marker(number: int) -> str:
-    """Of a class or a curve, by its number."""
+    """Marker of a class or a curve, by its number."""
     return MARKERS[number % len(MARKERS)]
 
 
 def dash(number: int) -> Any:
-    """Of a curve, by its number."""
+    """Dash pattern of a curve, by its number."""
     return DASHES[number % len(DASHES)]
 
 
 def pyplot(caller: str) -> Any:
-    """matplotlib's, or an error that says how to get it."""
+    """matplotlib's pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -57,7 +57,7 @@ def pyplot(caller: str) -> Any:
 
 
 def axes(caller: object, ax: Any = None, **figure: Any) -> Any:
-    """The axes given, or those of a new figure."""
+    """The given axes, or those of a new figure."""
     plt = pyplot(f"{type(caller).__name__}.plot")
     if ax is not None:
         return ax
@@ -65,7 +65,7 @@ def axes(caller: object, ax: Any = None, **figure: Any) -> Any:
 
 
 def stacked_axes(caller: object, ax: Any, wanted: int) -> list[Any]:
-    """Those given, as many as wanted, or new ones above each other."""
+    """The given axes, or new ones above each other."""
     plt = pyplot(f"{type(caller).__name__}.plot")
     if ax is None:
         size = (6.4, 1.6 + 2.4 * wanted)
@@ -82,38 +82,38 @@ def ink(ax: Any) -> Any:
 
 
 def paper(ax: Any) -> Any:
-    """The colour behind all else."""
+    """The background colour."""
     return ax.get_facecolor()
 
 
 def points(fontsize: str) -> float:
-    """How high a line of this size is."""
+    """Height of a line of this size."""
     from matplotlib.font_manager import FontProperties
 
     return float(FontProperties(size=fontsize).get_size_in_points())
 
 
 def letters(ax: Any, fontsize: str = "medium") -> int:
-    """How many of them fit beside each other along the axes, about."""
+    """Approximate number of letters that fit along the axes."""
     wide = ax.get_position().width * ax.figure.get_figwidth() * 72.0  # in points
     return max(1, int(wide / (WIDTH_OF_LETTER * points(fontsize))))
 
 
 def wrapped(ax: Any, text: str) -> str:
-    """The same on as many lines as the axes are too narrow for, by a little more than they are."""
+    """Wrap text that is wider than the axes and their margin."""
     most = int(OVERHANG * letters(ax))
     return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
 
 
 def title(ax: Any, name: str, said: str) -> None:
-    """Whose picture it is, and what it says: on more lines where one would be too long."""
+    """Set the title: name and description, on several lines if necessary."""
     parts = [part for part in (name, said) if part]
     long = len(": ".join(parts).partition("\n")[0]) > letters(ax)
     ax.set_title(wrapped(ax, (":\n" if long else ": ").join(parts)), fontsize="medium")
 
 
 def legend_below(ax: Any, fontsize: str) -> Any:
-    """Under the axes and their label: nothing that is drawn can be behind it."""
+    """Place the legend below the axes and their label, where it hides nothing."""
     texts = ax.get_legend_handles_labels()[1]
     longest = max(len(line) for text in texts for line in text.split("\n"))
     columns = int(OVERHANG * letters(ax, fontsize)) // (longest + LETTERS_OF_HANDLE)
@@ -125,13 +125,13 @@ def legend_below(ax: Any, fontsize: str) -> Any:
 
 
 def finish(display: Any, ax: Any, name: str | None, said: str) -> None:
-    """The title, by another name if one is given, and what a display leaves behind."""
+    """Set the title, by another name if one is given, and the attributes of a display."""
     title(ax, display.name if name is None else name, said)
     display.ax_, display.figure_ = ax, ax.figure
 
 
 def merged(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a user gives replaces what would be taken, under any of matplotlib's names for it."""
+    """Merge options of the user with defaults, under any of matplotlib's names for them."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -140,7 +140,7 @@ def merged(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict
 
 
 def some_rows(n: int) -> Ints:
-    """The numbers of the rows to draw: all, or some by a fixed lot, in order."""
+    """The numbers of the rows to plot: all, or a fixed random selection, in order."""
     if n <= MOST_ROWS:
         return np.arange(n)
     chosen = np.random.default_rng(0).choice(n, MOST_ROWS, replace=False)
@@ -150,7 +150,7 @@ def some_rows(n: int) -> Ints:
 def scatter_classes(
     ax: Any, points: Array, y: AnyArray, classes: AnyArray, given: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """One collection of markers per class, each of its own colour and shape."""
+    """One collection of markers per class, each with its own colour and shape."""
     found = []
     for number, label in enumerate(classes):
         at = y == label

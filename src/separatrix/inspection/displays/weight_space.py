@@ -1,4 +1,4 @@
-"""The walk of the weights over the contours of what is minimised."""
+"""The path of the weights on the contours of the objective."""
 
 from __future__ import annotations
 
@@ -20,52 +20,52 @@ from .margins import margin_loss
 from .plane import as_table
 
 MOST_STEPS = 2000
-"""Of a walk that are drawn; of more, every second, third, ... one, and the last."""
+"""Maximum number of plotted points; of a longer path every second, third, ... and the last."""
 MOST_NUMBERS = 1 << 22  # of margins at a time
 LEVELS = 14
 BIAS = "b"
 
 
 class WeightSpaceDisplay:
-    """Two of the weights (w, b), the objective over them, and the walk that a fit took.
+    """Two of the weights (w, b), the objective over them, and the path of a fit.
 
-    All other weights are held where the walk ended; the title says so. Two classes. Use
-    :meth:`from_estimator`, or, without a fit, :meth:`from_loss`.
+    The other weights are fixed at the end of the path; the title shows them. Only for two classes.
+    Use :meth:`from_estimator`, or, without a fit, :meth:`from_loss`.
 
     Parameters
     ----------
     xx0, xx1 : arrays (g, g)
         The grid of the two weights.
     objective : array (g, g)
-        The mean loss there, and the penalty.
+        The mean loss plus the penalty on the grid.
     path : array (t, 2), optional
-        The walk, the start first.
+        The path, the start first.
     labels : (str, str)
-        What the two weights are.
+        Names of the two weights.
     steps : bool
-        Whether the loss goes up in steps, and so has no contour lines.
+        Whether the loss is piecewise constant, without contour lines.
     said : str
-        What is held, and where.
+        The fixed weights and their values.
     name : str
-        Of the classifier, or the loss.
+        Name of the classifier, or the loss.
 
     Attributes
     ----------
-    contours_ : contours, or a mesh where the loss goes up in steps
+    contours_ : contours, or a mesh if the loss is piecewise constant
     path_ : line or None
     ends_ : list of lines
         The start, and the end.
     ax_, figure_
-        Where it is drawn.
+        The axes and the figure.
 
     See Also
     --------
-    HistoryDisplay : the same by pass.
-    DescentDisplay : of one variable.
+    HistoryDisplay : the fit by pass.
+    DescentDisplay : for one variable.
 
     Examples
     --------
-    The 0-1 loss is flat wherever it does not jump: there is nothing to descend.
+    The 0-1 loss is constant except for jumps: there is nothing to descend.
 
     >>> from separatrix import WeightSpaceDisplay, datasets
     >>> X, y = datasets.logic("and")
@@ -110,10 +110,11 @@ class WeightSpaceDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Replay a fit on its rows, given again, and draw where it went.
+        """Replay a fit on its rows, which must be given, and plot its path.
 
         ``weights`` are two features by number or name, or ``"b"``, the bias; None: the two that
-        went furthest. ``loss``: the contours of another than that of the fit, without penalty.
+        moved furthest. ``loss``: plot the contours of another loss than that of the fit, without
+        penalty.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         X, estimator = rows_before(estimator, X), last_step(estimator)
@@ -135,7 +136,7 @@ class WeightSpaceDisplay:
         weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
         scale = getattr(estimator, "scale_", None)
         units = np.ones(rows.shape[1]) if scale is None else scale
-        # Of all features, those included that no row stores and that a trace leaves out.
+        # All features, including those that no row stores, which a trace leaves out.
         whole = isinstance(estimator, LinearClassifier)
         penalty = estimator._penalty() if whole else trace.penalty
         penalty = penalty if loss is None else L2(0.0)
@@ -163,10 +164,10 @@ class WeightSpaceDisplay:
         name: str | None = None,
         ax: Any = None,
     ) -> Self:
-        """The objective alone, ``mean of loss + l2 * |w|^2``, around the weights ``at``.
+        """Plot the objective alone, ``mean of loss + l2 * |w|^2``, around the weights ``at``.
 
-        ``at`` is (d + 1,), the bias last; None: zeros. The picture goes as far as ``limits`` to
-        every side of the two ``weights``; None: the first two of (w, b).
+        ``at`` is (d + 1,), the bias last; None: zeros. The picture extends by ``limits`` to every
+        side of the two ``weights``; None: the first two of (w, b).
         """
         style.pyplot(f"{cls.__name__}.from_loss")
         rows, names = as_table(X)
@@ -178,9 +179,9 @@ class WeightSpaceDisplay:
         found = margin_loss(loss)
         space = _Space(rows, y, weigh, found, L2(float(l2)), np.ones(d))
         chosen = _chosen([0, 1 if d > 1 else BIAS] if weights is None else weights, names, None)
-        told = (found.name or type(found).__name__) if name is None else name
+        label = (found.name or type(found).__name__) if name is None else name
         return cls._drawn(
-            space, centre, chosen, names, None, float(limits), grid_resolution, told, ax, None
+            space, centre, chosen, names, None, float(limits), grid_resolution, label, ax, None
         )
 
     @classmethod
@@ -202,7 +203,7 @@ class WeightSpaceDisplay:
         held = [j for j in range(len(centre)) if j not in chosen]
         said = ", ".join(f"{short[j]} = {centre[j]:.3g}" for j in held)
         if len(held) > 2:
-            said = f"{len(held)} other weights held at their last"
+            said = f"{len(held)} other weights fixed at the end"
         display = cls(
             xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
             labels=(words[chosen[0]], words[chosen[1]]), steps=isinstance(space.loss, ZeroOne),
@@ -218,14 +219,15 @@ class WeightSpaceDisplay:
         colorbar: bool = True,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw it; ``colorbar`` says how high the contours are."""
+        """Plot the contours and the path; ``colorbar`` explains the heights of the contours."""
         ax = style.axes(self, ax)
         if self.steps:
             self.contours_ = ax.pcolormesh(
                 self.xx0, self.xx1, self.objective, cmap="cividis", alpha=0.6, zorder=0
             )
         else:
-            # As much of the picture between any two contours: a deep valley shows as a high wall.
+            # Levels are quantiles, so that every band has the same area: a deep valley shows like a
+            # high wall.
             levels = np.unique(np.quantile(self.objective, np.linspace(0.0, 1.0, LEVELS)))
             levels = levels if len(levels) > 1 else levels[0] + np.array([0.0, 1.0])
             self.contours_ = ax.contourf(
@@ -261,7 +263,7 @@ class WeightSpaceDisplay:
 
 
 class _Space:
-    """The objective of rows of two classes, at many weights at once."""
+    """The objective on rows of two classes, for many weights at once."""
 
     def __init__(
         self, rows: Any, y: Any, weigh: Array, loss: Any, penalty: Penalty, units: Array
@@ -278,7 +280,7 @@ class _Space:
         self.share = weigh / weigh.sum()
 
     def objective(self, centre: Array, chosen: list[int], xx0: Array, xx1: Array) -> Array:
-        """Where two of the weights are those of a grid, the others those of the centre."""
+        """The objective on a grid of two of the weights; the others are as in the centre."""
         rest = centre.copy()
         rest[chosen] = 0.0
         fixed = self.signs * (self.rows @ rest[:-1] + rest[-1])
@@ -293,7 +295,7 @@ class _Space:
         return found
 
     def _penalties(self, rest: Array, chosen: list[int], grid: Array) -> Array:
-        """At every point: only the features that share a group with the two can tell them apart."""
+        """At every grid point: depends only on features in a group with the two weights."""
         units, d, moving = np.append(self.units, 1.0), len(self.units), np.array(chosen)
         numbers = getattr(self.penalty, "numbers", None)
         some = moving[moving < d]
@@ -316,7 +318,7 @@ class _Space:
 
 
 def _chosen(weights: Sequence[int | str] | None, names: list[str], W: Array | None) -> list[int]:
-    """The numbers of two weights, d being the bias."""
+    """The indices of two weights; d is the bias."""
     d = len(names)
     if weights is None:
         assert W is not None

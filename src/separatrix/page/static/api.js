@@ -1,4 +1,4 @@
-// The server's answers: the page computes nothing that it can ask for.
+// Requests to the server: the page computes nothing that the server can compute.
 import { answerOf, saved } from "./saved.js";
 import { compiled } from "./schema.js";
 
@@ -11,7 +11,7 @@ function token() {
   if (given) {
     sessionStorage.setItem(KEY, given);
     url.searchParams.delete("token");
-    history.replaceState(null, "", url); // a copied link carries no token
+    history.replaceState(null, "", url); // a copied link must not contain the token
   }
   return sessionStorage.getItem(KEY) || "";
 }
@@ -30,24 +30,24 @@ export async function ask(name, body) {
   } catch {
     throw new Error("The server does not answer: is it still running?");
   }
-  const found = await answer.json().catch(() => ({ error: `the server said ${answer.status}` }));
+  const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
   if (!answer.ok) throw new Error(found.error);
   return found;
 }
 
-let check = null; // by the published schema, asked for once
+let check = null; // by the published schema, requested once
 
-// A run with its recording, which is refused in words if it is not as the schema says.
+// Request a run with its recording; an error says where it differs from the schema.
 export async function askForRun(request) {
   check ??= ask("schema", {}).then(compiled);
   const run = await ask("run", request);
   const { recording } = run;
   const wrong = (await check)(recording, "recording");
-  if (wrong) throw new Error(`This is no recording that the page can show: ${wrong}.`);
+  if (wrong) throw new Error(`The page cannot show this recording: ${wrong}.`);
   const count = recording.steps.rows.length;
   for (const [name, column] of Object.entries(recording.steps)) {
     if (column !== null && column.length !== count) {
-      throw new Error(`This is no recording that the page can show: its column ${name} is not as long as the others.`);
+      throw new Error(`The page cannot show this recording: its column ${name} is not as long as the others.`);
     }
   }
   return run;

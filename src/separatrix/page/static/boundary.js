@@ -1,9 +1,9 @@
-// What separates the classes in the plane: regions, lines, w as an arrow. Every function returns
-// what is to be drawn, a list of [name, attributes, text].
+// Regions, lines and the arrow of w in the plane. Every function returns a list of
+// [name, attributes, text] to draw.
 import { scale } from "./svg.js";
 
 const REACH = 58; // of an arrow, in pixels
-const EDGE = 64; // of the picture: an arrow of a line that is out of sight stays as far from it
+const EDGE = 64; // distance of the arrow of an invisible line from the edge of the picture
 const HEAD = 11;
 
 // ---- lines and polygons ------------------------------------------------------------------------
@@ -28,7 +28,7 @@ function clipped(polygon, [a, b, c]) {
   return kept;
 }
 
-// Where a line of the plane enters and leaves the box; null where it is out of sight.
+// The points where a line enters and leaves the box; null if it is not visible.
 function endsOf(box, [w1, w2, b], level = 0) {
   const value = ([u, v]) => w1 * u + w2 * v + b - level;
   const ends = [];
@@ -52,7 +52,7 @@ function area(polygon, [x, y], className) {
   return ["polygon", { points: polygon.map(([u, v]) => `${x(u)},${y(v)}`).join(" "), class: className }];
 }
 
-// labels: the class of each column; their colours are those of its points.
+// labels: the class of each column; regions have the colours of their points.
 export function regions(box, weights, labels, places) {
   if (weights.every((row) => row.every((v) => v === 0))) return [];
   const columns = weights.length === 1 ? [weights[0].map((v) => -v), weights[0]] : weights;
@@ -68,7 +68,7 @@ export function regions(box, weights, labels, places) {
 
 // ---- arrows ------------------------------------------------------------------------------------
 
-// From a pixel on, along a direction in pixels.
+// From a pixel, along a direction in pixels.
 function arrow([px, py], [dx, dy], length, className) {
   const size = Math.hypot(dx, dy);
   const [x2, y2] = [px + (length * dx) / size, py + (length * dy) / size];
@@ -82,8 +82,8 @@ function inPixels([w1, w2], [x, y]) {
   return [x(w1) - x(0), y(w2) - y(0)];
 }
 
-// Of a line: from the point of it that is nearest to the middle, or from what is seen of it on. Of
-// one that is out of sight the arrow is drawn at the edge that is nearest, with words.
+// The arrow starts at the point of the line nearest to the middle, or at its visible part. For an
+// invisible line the arrow is drawn at the nearest edge, with a text.
 function normal(box, weights, places) {
   const [w1, w2, b] = weights;
   const length2 = w1 * w1 + w2 * w2;
@@ -100,10 +100,10 @@ function normal(box, weights, places) {
   const within = (value, a, b_) => Math.min(Math.max(a, b_) - EDGE, Math.max(Math.min(a, b_) + EDGE, value));
   const [px, py] = [within(x(foot[0]), x(box[0]), x(box[1])), within(y(foot[1]), y(box[2]), y(box[3]))];
   const { drawn } = arrow([px, py], way, REACH, "arrow afar");
-  return [drawn, ["text", { x: px, y: py < (y(box[2]) + y(box[3])) / 2 ? py + 30 : py - 18, "text-anchor": "middle" }, "w; the line is out of sight"]];
+  return [drawn, ["text", { x: px, y: py < (y(box[2]) + y(box[3])) / 2 ? py + 30 : py - 18, "text-anchor": "middle" }, "w; the line is not visible"]];
 }
 
-// One for each class, all from 0: each says which way the class is; the longest has the most say.
+// One arrow per class, all from 0, pointing towards the class; a longer arrow has more influence.
 function spokes(weights, labels, places) {
   const [x, y] = places;
   const all = weights.map((own) => inPixels(own, places));
@@ -117,7 +117,7 @@ function spokes(weights, labels, places) {
   });
 }
 
-// The line, its band and its arrow; of more than two classes, whose regions have edges, the arrows.
+// The line, its band and its arrow; for more than two classes, whose regions have edges, the arrows.
 export function lines(box, weights, labels, places) {
   if (weights.length > 1) return spokes(weights, labels, places);
   return [
@@ -126,12 +126,12 @@ export function lines(box, weights, labels, places) {
   ];
 }
 
-// Weights beside those of the step.
+// Other weights than those of the step.
 export function otherLine(box, weights, places) {
   return line(box, weights[0], 0, places, "other");
 }
 
-// With y x in place of x: the line, and, as y b is taken along, another for the rows turned round.
+// For y x instead of x: the line, and, as b becomes y b, another one for the flipped rows.
 export function flippedLines(box, [w1, w2, b], labels, places) {
   const side = !b && (w1 || w2) ? [area(clipped(corners(box), [w1, w2, 0]), places, "region right-side")] : [];
   const both = [[-1, labels[0]], [1, labels[1]]].flatMap(([sign, label]) => (
@@ -150,7 +150,7 @@ function classesOnGrid({ scores }) {
   });
 }
 
-// A path for each class: of every row of the grid the stretches that are its own.
+// A path for each class: the intervals of every grid row that belong to it.
 export function gridRegions(grid, labels, [x, y]) {
   const { size, box } = grid;
   const [wide, high] = [(box[1] - box[0]) / (size - 1), (box[3] - box[2]) / (size - 1)];
@@ -170,7 +170,7 @@ export function gridRegions(grid, labels, [x, y]) {
   return paths.flatMap((path, c) => (path.length ? [["path", { d: path.join(""), class: `region r${labels[c]}` }]] : []));
 }
 
-// Pieces of contours as the server tells them: in thousandths of the grid's box.
+// Segments of contours from the server: in thousandths of the grid's box.
 export function gridLines({ box, lines: all }, [x, y]) {
   const across = scale([0, 1000], [x(box[0]), x(box[1])]);
   const up = scale([0, 1000], [y(box[2]), y(box[3])]);

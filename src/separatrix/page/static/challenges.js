@@ -1,4 +1,4 @@
-// Challenges: something to bring about, checked by the library.
+// Challenges: tasks to solve, checked by the library.
 import { ask } from "./api.js";
 import { startingMethod } from "./methods.js";
 import { beginWith } from "./points.js";

@@ -1,4 +1,4 @@
-// The charts beside the plane: numbers by step, and the loss over the margin.
+// The charts next to the plane: numbers by step, and the loss over the margin.
 import { drawChart, drawLoss, moveChart, stepAt } from "./charts.js";
 import { marginOf } from "./plane.js";
 import { numberOf } from "./saved.js";
@@ -6,16 +6,16 @@ import { addView, at, goTo, scoresNow, state, updatesByStep, valuesOf } from "./
 import { shown } from "./svg.js";
 
 const CHARTS = {
-  objective: "Objective", mistakes: "Mistakes", updates: "Updates so far", norm: "Length of the weights",
+  objective: "Objective", mistakes: "Mistakes", updates: "Updates", norm: "Length of the weights",
 };
 let values = {}; // of each chart, from the start on
 
-// A line that a chart cannot cross, or that the run is told to stop at.
+// A bound of the chart, or the value at which the run stops.
 function limitOf(chart) {
   const { bounds } = state.run.recording;
   const found = {
     objective: ["lower bound", bounds.objective], updates: ["bound", bounds.updates],
-    norm: ["w_max", state.method.max_norm || null],
+    norm: ["limit", state.method.max_norm || null],
   }[chart];
   return found && found[1] !== null ? { name: found[0], value: found[1] } : null;
 }
@@ -25,7 +25,7 @@ function drawCharts() {
   if (!state.run) return;
   values = { updates: updatesByStep() };
   for (const chart of ["objective", "mistakes", "norm"]) values[chart] = valuesOf(chart);
-  at("updates-view").closest("figure").hidden = !values.updates.at(-1); // of rows told apart
+  at("updates-view").closest("figure").hidden = !values.updates.at(-1); // for methods that process single rows
   for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], String(numberOf(state.steps.rows.length)), state.step, limitOf(chart));
   sayCharts();
 }
@@ -43,7 +43,7 @@ function moveCharts() {
 
 export function drawLossView() {
   const scores = state.run ? scoresNow() : null;
-  const drawn = Boolean(state.run && state.run.curve); // of two classes
+  const drawn = Boolean(state.run && state.run.curve); // for two classes
   at("loss-view").closest("figure").classList.toggle("hidden", !drawn);
   if (!scores || !drawn) return at("loss-view").replaceChildren();
   const y = state.run.recording.data.y;

@@ -1,4 +1,4 @@
-// Charts beside the plane: one number by step, and the loss over the margin.
+// Charts next to the plane: one number by step, and the loss over the margin.
 import { circleAt, draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDE = 300;
@@ -17,10 +17,10 @@ export function frame(svg, label, low, high) {
   );
 }
 
-// values: from the start on; last: the number of the last step; limit: a line to draw, with its name; at: the step that is shown.
+// values: from the start; last: number of the last step; limit: a line and its name; at: the current step.
 export function drawChart(svg, values, last, at, limit = null) {
   let high = 0;
-  for (const value of values) high = Math.max(high, value); // null, beyond floating point, is 0
+  for (const value of values) high = Math.max(high, value); // null (overflow) counts as 0
   const { name, value } = limit ?? {};
   if (limit && value <= 3 * (high || 1)) high = Math.max(high, value);
   high = high || 1;
@@ -47,14 +47,14 @@ export function drawChart(svg, values, last, at, limit = null) {
   moveChart(svg, values.length, at);
 }
 
-// The step under a place on a chart.
+// The step at a position on a chart.
 export function stepAt(svg, event, count) {
   const shape = svg.getBoundingClientRect();
   const place = ((event.clientX - shape.left) / shape.width) * WIDE;
   return Math.round(scale([0, Math.max(1, count - 1)], [EDGE, WIDE - 8]).back(place));
 }
 
-// The same chart at another step: only the line that marks it moves.
+// Move only the line that marks the current step.
 export function moveChart(svg, count, at) {
   const now = svg.querySelector(".now");
   if (!now) return;
@@ -62,7 +62,7 @@ export function moveChart(svg, count, at) {
   for (const end of ["x1", "x2"]) now.setAttribute(end, x(at));
 }
 
-// The curve itself, which is the same at every step of a run.
+// The curve, which is the same at every step of a run.
 function lossCurve(into, { margin, loss }, [x, y], high) {
   const made = draw("g");
   const last = margin[margin.length - 1];
@@ -77,7 +77,7 @@ function lossCurve(into, { margin, loss }, [x, y], high) {
   into.replaceChildren(...made.children);
 }
 
-// curve: {margin, loss} as the library computed them; dots: [margin, class] of every row.
+// curve: {margin, loss} from the library; dots: [margin, class] of every row.
 export function drawLoss(svg, curve, dots) {
   const { margin, loss } = curve;
   const [first, last, high] = [margin[0], margin[margin.length - 1], Math.max(...loss)];

@@ -1,4 +1,4 @@
-// Points from a table of text, pasted or dropped: two columns and the class are chosen.
+// Points from pasted or dropped CSV text: the user chooses two columns and the class.
 import { fromText } from "./link.js";
 import { replacePoints } from "./points.js";
 import { at, say } from "./state.js";
@@ -6,7 +6,7 @@ import { at, say } from "./state.js";
 const COLUMNS = ["csv-x1", "csv-x2", "csv-class"];
 const MOST = 2000;
 
-// Lines of cells; a cell in quotes may hold the separator, and a quote as two of them.
+// Lines of cells; a quoted cell may contain the separator, and quotes written twice.
 export function cellsOf(text) {
   const separator = [",", ";", "\t"].find((one) => text.split("\n")[0].includes(one)) ?? ",";
   return text.split(/\r?\n/).filter((line) => line.trim() !== "").map((line) => {
@@ -25,14 +25,14 @@ export function cellsOf(text) {
 
 const isNumber = (cell) => cell !== undefined && cell !== "" && Number.isFinite(Number(cell));
 
-// A first line without a number, above lines that have some, names the columns.
+// A first line without numbers, followed by lines with numbers, names the columns.
 function named(lines) {
   const header = lines.length > 1 && !lines[0].some(isNumber) && lines[1].some(isNumber);
   const names = lines.length ? lines[0].map((cell, i) => (header ? cell : "") || `column ${i + 1}`) : [];
   return { names, rows: header ? lines.slice(1) : lines, skipped: header ? 1 : 0 };
 }
 
-// By default the first two columns of numbers, and the last column as the class.
+// Default: the first two numeric columns, and the last column as the class.
 function offerColumns() {
   const { names, rows } = named(cellsOf(at("csv").value));
   const numbers = names.map((_, i) => i).filter((i) => rows.every((row) => isNumber(row[i])));
@@ -65,7 +65,7 @@ function offer(text) {
   takeCsv();
 }
 
-// open: what to do with a file that was saved in place of a link.
+// open: opens a file that was saved instead of a link.
 async function takeFile(file, open) {
   if (!file) return;
   const text = await file.text();

@@ -1,4 +1,4 @@
-// Gradient descent on a curve of one number: the start and the step are dragged, the server walks.
+// Gradient descent on a curve: start and step size can be dragged; the server computes the path.
 import { ask } from "./api.js";
 import { draw, scale, shown } from "./svg.js";
 
@@ -10,7 +10,7 @@ const EXAMPLES = [
 ];
 const LIMITS = [1e-4, 10]; // of the step size
 const asked = { curve: "square", start: -1, learning_rate: 0.1 };
-let told = null;
+let result = null;
 let step = 0;
 let latest = 0;
 let dragging = null;
@@ -28,8 +28,8 @@ async function walk() {
   try {
     const found = await ask("descent", asked);
     if (mine !== latest) return;
-    told = found;
-    step = dragging ? Math.min(step, told.path.length - 1) : 0;
+    result = found;
+    step = dragging ? Math.min(step, result.path.length - 1) : 0;
     at("message").textContent = "";
     show();
   } catch (error) {
@@ -48,8 +48,8 @@ function change(part) {
 // ---- drawing ------------------------------------------------------------------------------------
 
 function places() {
-  const sides = [told.x[0], told.x[told.x.length - 1]];
-  const [low, high] = [Math.min(...told.f), Math.max(...told.f)];
+  const sides = [result.x[0], result.x[result.x.length - 1]];
+  const [low, high] = [Math.min(...result.f), Math.max(...result.f)];
   const room = 0.12 * (high - low);
   return [scale(sides, [20, WIDE - 20]), scale([low - room, high + room], [HIGH - 24, 10])];
 }
@@ -71,57 +71,57 @@ function drawDescent() {
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   svg.replaceChildren(draw("line", { x1: 0, x2: WIDE, y1: y(0), y2: y(0), class: "axis" }));
   svg.append(draw("line", { x1: x(0), x2: x(0), y1: 0, y2: HIGH, class: "axis" }));
-  svg.append(draw("polyline", { points: told.x.map((u, i) => `${x(u)},${y(told.f[i])}`).join(" "), class: "curve" }));
-  const seen = told.path.map((u, i) => [x(u), y(told.values[i])]);
-  // What is out of sight is drawn as far as the edge.
+  svg.append(draw("polyline", { points: result.x.map((u, i) => `${x(u)},${y(result.f[i])}`).join(" "), class: "curve" }));
+  const seen = result.path.map((u, i) => [x(u), y(result.values[i])]);
+  // Parts out of view are drawn up to the edge.
   const inside = (value) => within(value, [-3 * WIDE, 4 * WIDE]);
   const upTo = seen.slice(0, step + 1).map(([px, py]) => [inside(px), inside(py)]);
   svg.append(draw("polyline", { points: upTo.map((place) => place.join(",")).join(" "), class: "walked" }));
   for (const [px, py] of upTo.slice(1)) svg.append(draw("circle", { cx: px, cy: py, r: 3.5, class: "visited" }));
   const [px, py] = upTo[step];
   svg.append(draw("circle", { cx: px, cy: py, r: 6, class: "now-at" }));
-  svg.append(draw("text", { x: 8, y: 18 }, `f(x) = ${told.text}`));
-  svg.append(draw("text", { x: WIDE - 8, y: 18, "text-anchor": "end" }, `x: ${shown(told.x[0])} to ${shown(told.x[told.x.length - 1])}`));
-  if (seen.length > 1 && Math.abs(told.gradients[0]) > 1e-9) {
+  svg.append(draw("text", { x: 8, y: 18 }, `f(x) = ${result.text}`));
+  svg.append(draw("text", { x: WIDE - 8, y: 18, "text-anchor": "end" }, `x: ${shown(result.x[0])} to ${shown(result.x[result.x.length - 1])}`));
+  if (seen.length > 1 && Math.abs(result.gradients[0]) > 1e-9) {
     const place = within(seen[1][0], [14, WIDE - 14]);
     svg.append(draw("line", { x1: seen[0][0], y1: HIGH - 14, x2: place, y2: HIGH - 14, class: "arrow" }));
     svg.append(draw("text", { x: seen[0][0], y: HIGH - 30, "text-anchor": "middle" }, "first step"));
     svg.append(handle("size", "step size", place, HIGH - 14, asked.learning_rate, LIMITS));
   }
-  svg.append(handle("start", "start", ...seen[0], asked.start, [told.x[0], told.x[told.x.length - 1]]));
+  svg.append(handle("start", "start", ...seen[0], asked.start, [result.x[0], result.x[result.x.length - 1]]));
   if (held && at(held)) at(held).focus();
 }
 
 function show() {
-  const total = told.path.length - 1;
+  const total = result.path.length - 1;
   drawDescent();
   at("scrub").max = total;
   at("scrub").value = step;
   at("at").textContent = `${step} of ${total}`;
   at("back").disabled = step === 0;
   for (const id of ["step", "last"]) at(id).disabled = step >= total;
-  at("sentence").textContent = told.sentence;
-  at("arithmetic").textContent = step ? told.arithmetic[step - 1]
-    : `start: x = ${shown(asked.start)}, f(x) = ${shown(told.values[0])}, f'(x) = ${shown(told.gradients[0])}`;
+  at("sentence").textContent = result.sentence;
+  at("arithmetic").textContent = step ? result.arithmetic[step - 1]
+    : `start: x = ${shown(asked.start)}, f(x) = ${shown(result.values[0])}, f'(x) = ${shown(result.gradients[0])}`;
 }
 
 function goTo(there) {
-  if (!told) return;
-  step = within(there, [0, told.path.length - 1]);
+  if (!result) return;
+  step = within(there, [0, result.path.length - 1]);
   show();
 }
 
-// ---- by hand ------------------------------------------------------------------------------------
+// ---- dragging -----------------------------------------------------------------------------------
 
 function sidesOf() {
-  return [told.x[0], told.x[told.x.length - 1]];
+  return [result.x[0], result.x[result.x.length - 1]];
 }
 
 function drag(event) {
   const shape = at("descent-view").getBoundingClientRect();
   const there = places()[0].back(((event.clientX - shape.left) / shape.width) * WIDE);
   if (dragging === "start") return change({ start: rounded(within(there, sidesOf())) });
-  return change({ learning_rate: rounded(within((asked.start - there) / told.gradients[0], LIMITS)) });
+  return change({ learning_rate: rounded(within((asked.start - there) / result.gradients[0], LIMITS)) });
 }
 
 function onDown(event) {

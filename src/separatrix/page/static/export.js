@@ -1,4 +1,4 @@
-// Out of the page: a link, a script, a command, a picture, the recording, the page itself.
+// Export: a link, a script, a command, a picture, the recording, the page itself.
 import { ask } from "./api.js";
 import { MOST_LETTERS, toLink } from "./link.js";
 import { saved } from "./saved.js";
@@ -23,20 +23,20 @@ async function copy(text, what) {
   }
 }
 
-// What a link tells, or null where it would be too long: then a file has it.
-async function fragment(told) {
-  const found = await toLink(told);
+// The fragment of a link, or null if it would be too long: then it is saved to a file.
+async function fragment(data) {
+  const found = await toLink(data);
   if (found.length <= MOST_LETTERS) return `#${found}`;
-  download(FILE, JSON.stringify(told), "application/json");
+  download(FILE, JSON.stringify(data), "application/json");
   return null;
 }
 
 async function copyLink() {
-  const told = { points: state.points, method: state.method, step: state.step };
-  if (at("teacher").checked) told.controls = "hidden";
-  const found = await fragment(told);
-  if (!found) return say(`This is too much for a link: it is in ${FILE}, which can be dropped here, or opened by separatrix playground ${FILE}.`);
-  const url = new URL(location.href); // its token was taken off at the beginning
+  const data = { points: state.points, method: state.method, step: state.step };
+  if (at("teacher").checked) data.controls = "hidden";
+  const found = await fragment(data);
+  if (!found) return say(`This is too long for a link. It was saved to ${FILE}: drop that file here, or run separatrix playground ${FILE}.`);
+  const url = new URL(location.href); // its token was removed at the start
   url.hash = found;
   history.replaceState(null, "", url);
   return copy(url.href, "The link");

@@ -1,10 +1,10 @@
-// Points moved by hand: mouse, touch and keys on the data plane.
+// Moving points with mouse, touch and keys on the data plane.
 import { drawPlaneView, placeOf, rowAt } from "./plane-view.js";
 import { edit, remember } from "./points.js";
 import { rerun } from "./run.js";
 import { at, render, signOf, state } from "./state.js";
 
-// Where a point of a class is put by a pointer: it may be drawn turned round.
+// The position of a point under the pointer: it may be drawn flipped.
 function putAt(event, label) {
   return placeOf(event).map((value) => signOf(label) * Number(value.toPrecision(3)));
 }
@@ -32,7 +32,7 @@ function onPointerMove(event) {
   if (where[0] === point[0] && where[1] === point[1]) return;
   state.dragging.moved = true;
   [point[0], point[1]] = where;
-  drawPlaneView(); // at once, whatever the server takes
+  drawPlaneView(); // at once, without waiting for the server
   rerun({ keepStep: true });
 }
 

@@ -1,7 +1,7 @@
-// What is on the page as a link's fragment: compressed JSON in the alphabet of URLs.
-export const MOST_LETTERS = 8192; // beyond that a link is cut by some programs: a file instead
+// The state of the page as the fragment of a link: compressed JSON, URL-safe.
+export const MOST_LETTERS = 8192; // some programs truncate longer links: use a file instead
 
-const MOST_BYTES = 1 << 18; // that the server takes: a short link can unpack to gigabytes
+const MOST_BYTES = 1 << 18; // limit of the server: a short link can unpack to gigabytes
 
 async function through(stream, bytes, most = Infinity) {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
@@ -18,13 +18,13 @@ async function through(stream, bytes, most = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-export async function toLink(told) {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(told)));
+export async function toLink(data) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(data)));
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-// null without one; an error with words if it cannot be read.
+// null without a fragment; an error if it cannot be read.
 export async function fromLink(hash) {
   if (hash.length < 2) return null;
   let text;
@@ -33,18 +33,18 @@ export async function fromLink(hash) {
     const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
     text = new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes, MOST_BYTES));
   } catch {
-    throw new Error("This link cannot be read: a part of it was lost, or it unpacks to too much.");
+    throw new Error("This link cannot be read: it is incomplete, or it unpacks to too much data.");
   }
   return fromText(text, "link");
 }
 
-// The same from a file that was saved in place of a link.
+// The same from a file that was saved instead of a link.
 export function fromText(text, what) {
   let found = null;
   try {
     found = JSON.parse(text);
   } catch {
-    // told below
+    // reported below
   }
   if (!found || !Array.isArray(found.points) || typeof found.method !== "object") {
     throw new Error(`This ${what} cannot be read: it has no points and method.`);

@@ -1,4 +1,4 @@
-// The page: its parts are set up, and the first run is asked for.
+// Sets up the parts of the page, and requests the first run.
 import { ask } from "./api.js";
 import { setUpChallenges } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
@@ -26,20 +26,20 @@ const PARTS = [
   setUpPoints, setUpExport, setUpRace,
 ];
 
-// What a link or a file tells.
-async function open(told) {
-  Object.assign(state, { points: told.points, method: told.method, chosen: null });
-  if (told.controls === "hidden") document.body.dataset.controls = "hidden";
+// Open the state of a link or a file.
+async function open(given) {
+  Object.assign(state, { points: given.points, method: given.method, chosen: null });
+  if (given.controls === "hidden") document.body.dataset.controls = "hidden";
   drawMethodForm();
   await rerun();
-  if (told.step) goTo(told.step);
+  if (given.step) goTo(given.step);
 }
 
-// A page that was saved has no server, hence nothing that would need one.
+// A saved page has no server, so everything that needs one is hidden.
 async function openSaved() {
   document.body.dataset.saved = "yes";
   document.body.dataset.plane = saved.box ? "yes" : "no";
-  at("told-method").textContent = saved.words;
+  at("method-words").textContent = saved.words;
   at("plane").removeAttribute("tabindex");
   at("plane").setAttribute("role", "img");
   at("plane").setAttribute("aria-label", "Data plane");
@@ -48,11 +48,11 @@ async function openSaved() {
   let step = 0;
   while (step < total && numberOf(step) < (saved.step ?? 0)) step += 1;
   goTo(step);
-  if (numberOf(total) > total) say(`This page holds ${total} of ${numberOf(total)} steps: between two of them others were left out.`);
+  if (numberOf(total) > total) say(`This page contains ${total} of ${numberOf(total)} steps; the others were left out.`);
 }
 
 async function openFirst() {
-  setUpQuestions(); // before the hand: a click that answers moves no point
+  setUpQuestions(); // before hand.js: a click that answers must not move a point
   setUpHand();
   setUpCsv(open);
   await setUpChallenges();
@@ -62,7 +62,7 @@ async function openFirst() {
   const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
   await open(linked ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
   if (refused) say(refused);
-  addEventListener("hashchange", () => fromLink(location.hash).then((told) => told && open(told)).catch((error) => say(error.message)));
+  addEventListener("hashchange", () => fromLink(location.hash).then((given) => given && open(given)).catch((error) => say(error.message)));
 }
 
 async function begin() {

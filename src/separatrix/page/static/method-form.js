@@ -1,4 +1,4 @@
-// The form of the page's method, drawn anew whenever another is chosen.
+// The form of the page's method, rebuilt when another method is chosen.
 import { drawMethod } from "./methods.js";
 import { rerun } from "./run.js";
 import { at, state } from "./state.js";

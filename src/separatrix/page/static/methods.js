@@ -4,16 +4,16 @@ const LOSSES = ["perceptron", "logistic", "squared", "tanh_squared", "hinge", "s
 const FIELDS = {
   loss: ["Loss", LOSSES],
   form: ["Form", ["batch", "sequential", "stochastic", "mini-batch"]],
-  batch_size: ["Rows in a batch", 8, 1],
+  batch_size: ["Batch size", 8, 1],
   learning_rate: ["Step size", 1, "any"],
   schedule: ["Schedule", ["constant", "inverse_scaling", "step_decay"]],
   l2: ["Penalty l2", 0, "any"],
   start: ["Start", ["zeros", "random", "sum"]],
   shuffle: ["Shuffle rows", false],
-  keep: ["Keep", ["last", "best", "average"]],
+  keep: ["Returned weights", ["last", "best", "average"]],
   fit_intercept: ["Bias", true],
-  max_iter: ["Most passes", 50, 1],
-  max_norm: ["w_max (0: none)", 0, "any"],
+  max_iter: ["Maximum passes", 50, 1],
+  max_norm: ["Stop when |w| exceeds", 0, "any"],
   kernel: ["Kernel", ["rbf", "poly", "linear"]],
   gamma: ["gamma", 1, "any"],
   degree: ["Degree", 2, 1],
@@ -30,18 +30,18 @@ export const METHODS = {
   kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle", "max_norm"]],
   radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep", "max_norm"]],
 };
-export const CURVED = ["kernel_perceptron", "radial_basis"]; // their boundary in the plane is no line
+export const CURVED = ["kernel_perceptron", "radial_basis"]; // their boundary in the plane is not a line
 
 export function startingMethod(name = "perceptron") {
-  const told = { name };
+  const settings = { name };
   for (const field of [...METHODS[name][1], ...COMMON]) {
     const given = FIELDS[field][1];
-    told[field] = Array.isArray(given) ? given[0] : given;
+    settings[field] = Array.isArray(given) ? given[0] : given;
   }
-  if (name === "batch_perceptron") told.start = "sum";
-  if (name === "gradient_descent") Object.assign(told, { loss: "logistic", learning_rate: 0.5 });
-  if (name === "newton") Object.assign(told, { loss: "logistic", l2: 0.01 });
-  return told;
+  if (name === "batch_perceptron") settings.start = "sum";
+  if (name === "gradient_descent") Object.assign(settings, { loss: "logistic", learning_rate: 0.5 });
+  if (name === "newton") Object.assign(settings, { loss: "logistic", l2: 0.01 });
+  return settings;
 }
 
 function labelled(text, input) {
@@ -58,7 +58,7 @@ function choice(options, value, names = null) {
   return made;
 }
 
-// Builds the form anew for a method, and tells changes; ids begin with the prefix.
+// Rebuild the form for a method; changed is called on every change; ids begin with the prefix.
 export function drawMethod(form, method, changed, { prefix = "method", without = [] } = {}) {
   const names = Object.fromEntries(Object.entries(METHODS).map(([name, [text]]) => [name, text]));
   const chooser = choice(Object.keys(METHODS), method.name, names);

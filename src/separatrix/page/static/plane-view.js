@@ -1,14 +1,14 @@
-// The data plane of the run: its state put together for drawing, and its grid of scores.
+// The data plane of the run: collects the state for drawing, and its grid of scores.
 import { boxOf, drawPlane, HEIGHT, WIDTH } from "./plane.js";
 import { drawLossView } from "./chart-views.js";
 import { askAtStep } from "./run.js";
 import { gridAt, saved } from "./saved.js";
 import { addView, at, canFlip, classesOf, flipped, render, scoresNow, shownPoints, state, strengthsAt, weightsAt } from "./state.js";
 
-const NEAR = 12; // pixels of the screen: a point is small, and a finger is not
+const NEAR = 12; // pixels of the screen: a point is smaller than a finger
 let places = null; // from points to pixels, and back
 
-// Where a pointer is, in the plane.
+// The position of the pointer in the plane.
 export function placeOf(event) {
   const shape = at("plane").getBoundingClientRect();
   return [
@@ -17,7 +17,7 @@ export function placeOf(event) {
   ];
 }
 
-// The row whose symbol is under a pointer, or else the nearest that is close by; or null.
+// The row whose symbol is under the pointer, or else the nearest within reach; or null.
 export function rowAt(event) {
   if (event.target.dataset.row !== undefined) return Number(event.target.dataset.row);
   const shape = at("plane").getBoundingClientRect();
@@ -31,7 +31,7 @@ export function rowAt(event) {
   return found;
 }
 
-// The weights that are kept instead of the last ones: the average, or the pocket.
+// The returned weights if they are not the last ones: the average, or the pocket.
 function keptWeights() {
   const { keep } = state.method;
   if (!state.step || keep === "last" || !state.steps) return null;
@@ -40,7 +40,7 @@ function keptWeights() {
   return best ? weightsAt(best) : null;
 }
 
-// Those of the step that is shown; while a question is open, the row that it is about.
+// The rows of the current step; while a question is open, the row in question.
 function rowsInTurn() {
   if (state.question) return state.question.row === null ? [] : [state.question.row];
   return state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [];
@@ -61,8 +61,8 @@ export function drawPlaneView() {
   });
 }
 
-// Boundaries that are no lines: scores at points of a grid. One is asked for at a time: of the steps
-// meanwhile, the last alone.
+// Boundaries that are not lines: scores on a grid. One request at a time: of the steps in the
+// meantime only the last is requested.
 let asking = false;
 
 async function fetchGrid() {
@@ -78,7 +78,7 @@ async function fetchGrid() {
   } else if (state.run !== run || state.step !== step || state.box !== box) fetchGrid();
 }
 
-// A saved page has it inside: what follows draws it at once.
+// A saved page contains the grid: the following draws it at once.
 function takeGrid() {
   if (saved && state.run && !state.run.line) state.grid = gridAt(state.step);
 }
@@ -95,7 +95,7 @@ export function setUpPlane() {
   at("flip").addEventListener("change", () => {
     state.flip = at("flip").checked;
     state.box = boxOf(shownPoints());
-    state.grid = null; // it was of the other box
+    state.grid = null; // it was for the other box
     render();
   });
 }

@@ -1,4 +1,4 @@
-// The data plane: points, regions, the boundary with w as an arrow, mistakes, the row in turn.
+// The data plane: points, regions, the boundary with w as an arrow, mistakes, the current point.
 import { flippedLines, gridLines, gridRegions, lines as linesOfWeights, otherLine, regions } from "./boundary.js";
 import { circleAt, layers, put, redraw, scale, shown } from "./svg.js";
 
@@ -27,7 +27,7 @@ export function marginOf(scores, y, classes) {
   return scores[y] - Math.max(...scores.filter((_, c) => c !== y));
 }
 
-// ---- what is behind the points -----------------------------------------------------------------
+// ---- background of the points ------------------------------------------------------------------
 
 function groundOf({ box, flip, grid, labels, weights }, places) {
   if (flip) return [];
@@ -46,7 +46,7 @@ function linesOf(view, places) {
   ];
 }
 
-// Rows that prove that no line separates, each with a line to where the hulls meet.
+// Rows that prove that no line separates the classes, each with a line to where the hulls meet.
 function meetingOf(points, { place, rows }, [x, y]) {
   const [px, py] = [x(place[0]), y(place[1])];
   return [
@@ -92,7 +92,7 @@ function spotsOf(view, [x, y]) {
   });
 }
 
-// Most stay as they are from step to step: those are not looked at twice.
+// Most points do not change between steps: these are skipped.
 function drawPoints(group, points, spots) {
   const before = group.spots ?? [];
   points.forEach(([, , label], row) => {
@@ -106,7 +106,7 @@ function drawPoints(group, points, spots) {
   while (group.children.length > points.length) group.lastChild.remove();
 }
 
-// Circles about points.
+// Circles around points.
 function circles(rows, spots, more, kind) {
   const one = (row) => circleAt(spots[row][0], spots[row][1], spots[row][2] + more);
   return ["path", { d: rows.map(one).join(""), class: kind }];
@@ -130,8 +130,8 @@ function ringsOf(view, spots) {
 }
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
-// the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
-// row, the meeting of the hulls, centres of features, the numbers of the rows, names of the axes.
+// the points, strengths, current rows; optionally flip (two classes), the selected row, the meeting
+// point of the hulls, centres of features, the numbers of the rows, names of the axes.
 export function drawPlane(svg, view) {
   const { box } = view;
   const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
@@ -140,7 +140,7 @@ export function drawPlane(svg, view) {
   redraw(ground, groundOf(view, places));
   redraw(frame, frameOf(box, view.names ?? ["x1", "x2"], places));
   const lines = linesOf(view, places);
-  const isAbove = ([name, { class: kind }]) => name === "text" || kind.startsWith("arrow"); // the points, to be seen
+  const isAbove = ([name, { class: kind }]) => name === "text" || kind.startsWith("arrow"); // drawn above the points
   redraw(between, lines.filter((one) => !isAbove(one)));
   drawPoints(among, view.points, spots);
   redraw(above, [...ringsOf(view, spots), ...lines.filter(isAbove)]);

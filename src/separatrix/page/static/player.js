@@ -1,4 +1,4 @@
-// Control of the steps: forward and back, play, scrub; and the step in words and numbers.
+// Control of the steps: forward and back, play, scrub; and the step as text and numbers.
 import { numberOf } from "./saved.js";
 import { addView, at, goTo, state, updatesByStep } from "./state.js";
 import { shown } from "./svg.js";
@@ -41,7 +41,7 @@ function drawWords() {
   for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
   const here = step ? step - 1 : null;
   at("sentence").textContent = !run ? "" : here === null
-    ? "The start. Press Step: the first row is looked at." : steps.sentence[here] ?? "";
+    ? "The start. Press Step to process the first row." : steps.sentence[here] ?? "";
   at("arithmetic").textContent = run && here !== null ? steps.arithmetic[here] ?? "" : "";
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
@@ -50,7 +50,7 @@ function drawWords() {
   at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
     + `|(w, b)| ${value("norm")}`
     + (updates.at(-1) ? `, updates ${updates[step]}` : "")
-    + (bound ? `, theory allows ${Math.floor(bound)}` : "")
+    + (bound ? `, bound ${Math.floor(bound)}` : "")
     + (undecided ? ", the bound on updates is undecided within the budget of work" : "")
     + (step === total ? `; ended: ${run.recording.stop}` : "");
   return undefined;

@@ -1,4 +1,4 @@
-// The points and what is done to them: edits with undo and redo, presets, the class of new ones.
+// The points: editing with undo and redo, presets, the class of new points.
 import { chooseMethod } from "./method-form.js";
 import { symbol } from "./plane.js";
 import { rerun } from "./run.js";
@@ -15,7 +15,7 @@ export function edit(change, { keepStep = false } = {}) {
   rerun({ keepStep });
 }
 
-// What undo goes back to.
+// The state that undo restores.
 export function remember(before) {
   past.push(before);
   future.length = 0;
@@ -33,7 +33,7 @@ export function replacePoints(found) {
   edit((points) => points.splice(0, points.length, ...found.map((point) => [...point])));
 }
 
-// Other points and another method at once.
+// Replace points and method at once.
 export function beginWith(points, method) {
   remember(JSON.stringify(state.points));
   Object.assign(state, { points: points.map((point) => [...point]), chosen: null });

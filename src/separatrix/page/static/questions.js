@@ -1,22 +1,22 @@
-// Questions about what comes next: asked of the server, answered by clicking, told and counted.
+// Questions about the next steps: requested from the server, answered by clicking, and counted.
 import { rowAt } from "./plane-view.js";
 import { askAtStep } from "./run.js";
 import { addView, at, goTo, render, state } from "./state.js";
 
 const counted = { right: 0, all: 0 };
 
-// A question is open for as long as its run is shown at its step.
+// A question stays open as long as its run is shown at its step.
 async function open(kind) {
-  const told = await askAtStep("question", { kind });
-  if (!told) return undefined;
-  if (!told.choices.length) return sayAnswer(told.text);
-  state.question = { ...told, run: state.run, step: state.step };
+  const question = await askAtStep("question", { kind });
+  if (!question) return undefined;
+  if (!question.choices.length) return sayAnswer(question.text);
+  state.question = { ...question, run: state.run, step: state.step };
   document.body.dataset.asking = kind;
-  at("question").textContent = told.text;
+  at("question").textContent = question.text;
   sayAnswer("");
   at("answers").replaceChildren(
-    ...(told.asks_row ? [rowField()] : []),
-    ...told.choices.map((text, choice) => button(text, () => answer(choice, null))),
+    ...(question.asks_row ? [rowField()] : []),
+    ...question.choices.map((text, choice) => button(text, () => answer(choice, null))),
   );
   return render();
 }
@@ -34,7 +34,7 @@ function answer(choice, row) {
   counted.all += 1;
   counted.right += isRight ? 1 : 0;
   close();
-  sayAnswer(`${isRight ? "Right." : "Not so."} ${reason}`, isRight ? "right" : "wrong");
+  sayAnswer(`${isRight ? "Right." : "Wrong."} ${reason}`, isRight ? "right" : "wrong");
   at("counted").textContent = `${counted.right} of ${counted.all} right`;
   if (shows === null) render();
   else goTo(shows);
@@ -52,7 +52,7 @@ function button(text, act) {
   return made;
 }
 
-// For those who do not click into the plane.
+// For users who do not click into the plane.
 function rowField() {
   const input = document.createElement("input");
   Object.assign(input, { type: "number", min: 0, max: state.points.length - 1, step: 1, id: "answer-row" });
@@ -69,7 +69,7 @@ function onPlane(event) {
   const row = rowAt(event);
   if (row === null) return;
   event.preventDefault();
-  event.stopImmediatePropagation(); // it is no point to be dragged
+  event.stopImmediatePropagation(); // the click must not drag a point
   answer(null, row);
 }
 

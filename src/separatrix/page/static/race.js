@@ -1,5 +1,5 @@
-// A race of two methods on the same points and seed. The clock counts rows looked at: a step over
-// all rows costs as many as there are.
+// A race of two methods on the same points and seed. The clock counts processed rows: a step over
+// all n rows counts as n.
 import { ask, askForRun } from "./api.js";
 import { EDGE, FOOT, frame, HIGH, WIDE } from "./charts.js";
 import { drawMethod, METHODS, startingMethod } from "./methods.js";
@@ -7,13 +7,13 @@ import { drawPlane, scoresOf } from "./plane.js";
 import { addView, at, classesOf, say, state } from "./state.js";
 import { draw, scale } from "./svg.js";
 
-const TICKS = 100; // from the start to the end, when it is played
+const TICKS = 100; // from start to end while playing
 let rival = { ...startingMethod("gradient_descent"), form: "batch" };
-let lanes = null; // of the method of the page, and of its rival
+let lanes = null; // of the page's method and its rival
 let of = null; // the run that the race belongs to
 let playing = null;
 
-// ---- a lane: a method, its run, and how many rows it has looked at after every step ------------
+// ---- a lane: a method, its run, and the number of rows processed after every step ---------------
 
 async function laneOf(method) {
   const request = { points: state.points, method };
@@ -40,7 +40,7 @@ function weightsOf(lane, step) {
   return step ? lane.steps.weights[step - 1] : lane.run.recording.start.weights;
 }
 
-// How many rows it had looked at when its mistakes ended for good; null if they did not.
+// Number of rows processed when the last mistake was made; null if mistakes remain.
 function cleanFrom(lane) {
   let step = lane.mistakes.length;
   while (step > 0 && lane.mistakes[step - 1] === 0) step -= 1;
@@ -56,15 +56,15 @@ function outcome(lane) {
   const rows = lane.looked[lane.looked.length - 1];
   const ended = `It ended after ${rows} rows: ${lane.run.recording.stop}.`;
   const left = lane.mistakes[lane.mistakes.length - 1];
-  return `${nameOf(lane)}: ${clean === null ? `${left} mistakes at the end` : `no mistakes from ${clean} rows on`}. ${ended}`;
+  return `${nameOf(lane)}: ${clean === null ? `${left} ${left === 1 ? "mistake" : "mistakes"} at the end` : `no mistakes after ${clean} rows`}. ${ended}`;
 }
 
 function winner() {
   const [left, right] = lanes.map((lane) => cleanFrom(lane) ?? Infinity);
   if (left !== right) return `${nameOf(lanes[left < right ? 0 : 1])} is first without mistakes.`;
-  if (left < Infinity) return "Both are without mistakes after as many rows.";
+  if (left < Infinity) return "Both are without mistakes after the same number of rows.";
   const [a, b] = lanes.map((lane) => lane.mistakes[lane.mistakes.length - 1]);
-  if (a === b) return `Both end with ${a} mistakes.`;
+  if (a === b) return `Both end with ${a} ${a === 1 ? "mistake" : "mistakes"}.`;
   return `${nameOf(lanes[a < b ? 0 : 1])} ends with fewer mistakes, ${Math.min(a, b)} against ${Math.max(a, b)}.`;
 }
 
@@ -99,7 +99,7 @@ async function fetchGrid(lane, side, step) {
 function drawMistakes(clock) {
   const end = Number(at("race-clock").max);
   const high = Math.max(1, ...lanes.flatMap((lane) => lane.mistakes.filter((value) => value !== null)));
-  frame(at("race-chart"), "rows looked at", 0, high);
+  frame(at("race-chart"), "rows processed", 0, high);
   const x = scale([0, Math.max(1, end)], [EDGE, WIDE - 8]);
   const y = scale([0, high], [HIGH - FOOT, 8]);
   lanes.forEach((lane, i) => {
@@ -119,7 +119,7 @@ function show() {
   drawLane(lanes[0], "left", clock);
   drawLane(lanes[1], "right", clock);
   drawMistakes(clock);
-  at("race-at").textContent = `${clock} rows looked at`;
+  at("race-at").textContent = `${clock} rows processed`;
 }
 
 // ---- control -----------------------------------------------------------------------------------

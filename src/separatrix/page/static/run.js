@@ -1,4 +1,4 @@
-// The run of the points and the method: asked of the server whenever one of them changes.
+// The run of the points and the method: requested whenever one of them changes.
 import { ask, askForRun } from "./api.js";
 import { boxOf } from "./plane.js";
 import { stopPlaying } from "./player.js";
@@ -6,11 +6,11 @@ import { saved } from "./saved.js";
 import { classesOf, render, say, shownPoints, state } from "./state.js";
 
 const NOTHING = { run: null, steps: null, step: 0, grid: null, verdict: null };
-let asked = 0; // questions so far: an answer to an earlier one is thrown away
-let next = null; // what is to be asked once the answer on its way is there
+let asked = 0; // number of requests: answers to earlier ones are discarded
+let next = null; // the request to send after the pending answer
 let answering = null;
 
-// While a point is moved (keepStep) the last answer stays to be seen until the next is there.
+// While a point is moved (keepStep) the last answer stays visible until the next arrives.
 export function rerun({ keepStep = false } = {}) {
   stopPlaying();
   asked += 1;
@@ -20,7 +20,7 @@ export function rerun({ keepStep = false } = {}) {
   return answering;
 }
 
-// One question at a time: of the changes meanwhile, the last alone is asked about.
+// One request at a time: of the changes in the meantime, only the last is requested.
 async function answerAll() {
   document.body.dataset.busy = "yes";
   try {
@@ -51,7 +51,7 @@ async function answered(mine, keepStep) {
       ask("verdict", { points: state.points, fit_intercept: state.method.fit_intercept })
         .catch((error) => ({ verdict: "undecided", meeting: null, text: `No verdict: ${error.message}` })),
     ]);
-    const seen = mine === asked || next.keepStep; // of a point that moved on meanwhile, this is seen
+    const seen = mine === asked || next.keepStep; // shown while the point moves on
     if (!seen) return undefined;
     state.run = run;
     state.verdict = verdict;
@@ -68,7 +68,7 @@ async function answered(mine, keepStep) {
   return render();
 }
 
-// Later steps of a long run, part by part.
+// Fetch later steps of a long run in parts.
 async function rest(mine, request) {
   while (mine === asked && state.steps.rows.length < state.run.recording.total) {
     const first = state.steps.rows.length + 1;
@@ -81,7 +81,7 @@ async function rest(mine, request) {
   }
 }
 
-// What else is asked about the run at the step that is shown; null if it is no longer shown.
+// Other requests about the run at the current step; null if it is no longer shown.
 export async function askAtStep(name, more) {
   const [mine, step] = [asked, state.step];
   try {

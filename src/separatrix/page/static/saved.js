@@ -1,8 +1,8 @@
-// A page that was saved: its data are inside, and stand for the answers of a server.
+// A saved page contains its data, which replace the answers of a server.
 const inside = document.getElementById("saved");
 export const saved = inside ? JSON.parse(inside.textContent) : null;
 
-const known = new Map(); // what was decoded once
+const known = new Map(); // cache of decoded data
 
 function decoded(text, Kind) {
   if (!known.has(text)) {
@@ -11,7 +11,7 @@ function decoded(text, Kind) {
   return known.get(text);
 }
 
-// Scores at the grid, one list for each of k; and those of the points, k for each.
+// Scores on the grid, one list for each of k; and of the points, k for each.
 export function gridAt(step) {
   const { size, box, k, of, scores, rows, lines, ends } = saved.grids;
   const cells = size * size;
@@ -39,9 +39,9 @@ export function gridAt(step) {
   return found;
 }
 
-const drawn = new Map(); // landscapes that were asked for once
+const drawn = new Map(); // cache of landscapes
 
-// The contours of weight space at a step, or at one near it; null where there are none.
+// The contours of weight space at a step, or at a step close to it; null if there are none.
 export function landscapeAt(step, { across, up, of, column }) {
   const view = (saved.landscapes?.views ?? []).find((one) => one.column === column && one.axes.includes(across) && one.axes.includes(up));
   if (!view) return null;
@@ -50,7 +50,7 @@ export function landscapeAt(step, { across, up, of, column }) {
   return drawn.get(name);
 }
 
-// turned: they are held with the first of the two weights across.
+// turned: they are stored with the first of the two weights across.
 function landscapeOf(view, of, place, turned) {
   const { levels, bands, lines } = view[of][place];
   const { size } = saved.landscapes;
@@ -72,11 +72,11 @@ export function answerOf(name) {
     run: () => saved.run,
     verdict: () => saved.verdict, schema: () => saved.schema, presets: () => ({}),
   };
-  if (!answers[name]) throw new Error("This page was saved, and has no server to ask.");
+  if (!answers[name]) throw new Error("This is a saved page without a server.");
   return answers[name]();
 }
 
-// The number of a step in the whole run: a saved page may hold some of its steps only.
+// The number of a step in the whole run: a saved page may contain only some steps.
 export function numberOf(step) {
   return saved && step ? saved.numbers[step - 1] : step;
 }

@@ -1,4 +1,4 @@
-// Whether a value is what a JSON schema says: as much of the standard as the recording's uses.
+// Validation by a JSON schema: the part of the standard that the recording's schema uses.
 
 const TYPES = {
   null: (value) => value === null,
@@ -16,7 +16,7 @@ function short(value) {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
-// Each makes a function that tells what is wrong with a value, or null.
+// Each makes a function that returns what is wrong with a value, or null.
 const KEYWORDS = {
   type(names) {
     const allowed = [names].flat();
@@ -40,7 +40,7 @@ const KEYWORDS = {
       if (lacking !== undefined) return `${where} has no ${lacking}`;
       for (const [name, entry] of Object.entries(value)) {
         const known = each.get(name);
-        if (!known && schema.additionalProperties === false) return `${where} has ${short(name)}, of which the schema does not know`;
+        if (!known && schema.additionalProperties === false) return `${where} has ${short(name)}, which is not in the schema`;
         const wrong = known ? known(entry, `${where}.${name}`) : null;
         if (wrong) return wrong;
       }
@@ -76,11 +76,11 @@ const KEYWORDS = {
   },
 };
 
-// A function (value, where) that tells what is wrong, or null.
+// A function (value, where) that returns what is wrong, or null.
 export function compiled(schema, root = schema) {
-  const checks = Object.entries(schema).filter(([word]) => !WORDS.has(word)).map(([word, told]) => {
-    if (!KEYWORDS[word]) throw new Error(`The schema says ${word}, which is not known here.`);
-    return KEYWORDS[word](told, schema, root);
+  const checks = Object.entries(schema).filter(([word]) => !WORDS.has(word)).map(([word, wanted]) => {
+    if (!KEYWORDS[word]) throw new Error(`The schema contains ${word}, which is not supported.`);
+    return KEYWORDS[word](wanted, schema, root);
   });
   return (value, where) => {
     for (const check of checks) {

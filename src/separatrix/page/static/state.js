@@ -1,4 +1,4 @@
-// What the page knows: points, method, the run and the step that is shown; and who draws it.
+// The state of the page: points, method, the run and the current step; and the views that draw it.
 import { CURVED, startingMethod } from "./methods.js";
 import { scoresOf } from "./plane.js";
 import { saved } from "./saved.js";
@@ -18,7 +18,7 @@ export function say(text) {
 
 const views = [];
 
-// draw: everything; move: what differs at another step of the same run, else the same as draw.
+// draw: everything; move: only what changes between steps of the same run (default: draw).
 export function addView(draw, move = draw) {
   views.push({ draw, move });
 }
@@ -34,13 +34,13 @@ export function goTo(step) {
   for (const view of views) view.move();
 }
 
-// ---- what follows from it ---------------------------------------------------------------------
+// ---- derived values ---------------------------------------------------------------------------
 
 export function classesOf(points) {
   return [...new Set(points.map((point) => point[2]))].sort();
 }
 
-// Whether y x can be shown in place of x: of two classes that a line separates.
+// Whether y x can be shown instead of x: for two classes and a linear method.
 export function canFlip() {
   const line = saved ? saved.run.line : !CURVED.includes(state.method.name);
   return line && classesOf(state.points).length === 2;
@@ -48,7 +48,7 @@ export function canFlip() {
 
 export const flipped = () => state.flip && canFlip();
 
-// By which a point of a class is multiplied where it is drawn.
+// The factor of a point of a class when it is drawn.
 export function signOf(label) {
   return flipped() && label === classesOf(state.points)[0] ? -1 : 1;
 }
@@ -68,7 +68,7 @@ export function valuesOf(name) {
   return [state.run.recording.start[name], ...state.steps[name]];
 }
 
-// ---- sums over the steps, of which the last are kept: the next step needs one more -------------
+// ---- sums over the steps; the last are cached, and the next step adds to them ------------------
 
 let strengths = { of: null, step: 0, found: [] };
 
@@ -86,8 +86,7 @@ export function strengthsAt(step) {
 
 let updates = { of: null, found: [0] };
 
-// From the start on, steps so far that a row, or several at once, moved the weights: what theory
-// bounds.
+// By step, the number of updates of the weights so far: the number that the theory bounds.
 export function updatesByStep() {
   if (saved) return [0, ...saved.updates];
   const { updated } = state.steps;

@@ -1,4 +1,4 @@
-// SVG elements, and numbers to places on the screen.
+// SVG elements, and scales from numbers to screen positions.
 
 export function draw(name, attributes = {}, text = null) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -7,32 +7,32 @@ export function draw(name, attributes = {}, text = null) {
   return made;
 }
 
-// Makes the children of a group what is wanted, a list of [name, attributes, text]: those that are
-// there stay, and only what differs is written. Making elements anew takes far longer.
+// Make the children of a group match a list of [name, attributes, text]: existing elements stay,
+// and only differences are written. Creating elements takes far longer.
 export function redraw(group, wanted) {
   wanted.forEach((one, i) => put(group, i, one));
   while (group.children.length > wanted.length) group.lastChild.remove();
 }
 
-// The same of one child.
+// The same for one child.
 export function put(group, i, [name, attributes, text = null]) {
   const old = group.children[i];
   if (!old || old.tagName !== name) {
     const made = draw(name, attributes, text);
-    made.told = attributes;
+    made.drawn = attributes;
     if (old) old.replaceWith(made);
     else group.append(made);
     return;
   }
   for (const [key, value] of Object.entries(attributes)) {
-    if (old.told[key] !== value) old.setAttribute(key, value);
+    if (old.drawn[key] !== value) old.setAttribute(key, value);
   }
-  for (const key of Object.keys(old.told)) if (!(key in attributes)) old.removeAttribute(key);
+  for (const key of Object.keys(old.drawn)) if (!(key in attributes)) old.removeAttribute(key);
   if (text !== null && old.textContent !== text) old.textContent = text;
-  old.told = attributes;
+  old.drawn = attributes;
 }
 
-// A circle as a part of a path: many that change together are one element, which is far faster.
+// A circle as a part of a path: many circles in one element are far faster.
 export function circleAt(px, py, r) {
   return `M${px - r} ${py}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
 }
@@ -45,7 +45,7 @@ export function layers(svg, names) {
   return [...svg.children];
 }
 
-// To places on the screen: hundredths of a pixel are fine enough, and short to write.
+// Scale to screen positions; hundredths of a pixel keep the text short.
 export function scale(from, to) {
   const factor = (to[1] - to[0]) / (from[1] - from[0] || 1);
   const there = (value) => Math.round(100 * (to[0] + (value - from[0]) * factor)) / 100;

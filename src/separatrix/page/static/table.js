@@ -1,4 +1,4 @@
-// The points as a table, which can be edited as well.
+// The points as an editable table.
 import { edit } from "./points.js";
 import { addView, at, state, strengthsAt } from "./state.js";
 
@@ -7,8 +7,8 @@ function cell(row, axis, value) {
   Object.assign(input, { type: "number", step: "any", value, id: `cell-${row}-${axis}` });
   input.setAttribute("aria-label", `row ${row}, ${["x1", "x2", "class"][axis]}`);
   input.addEventListener("change", () => {
-    const told = axis === 2 ? Math.min(3, Math.max(0, Math.round(Number(input.value)))) : Number(input.value);
-    edit((points) => { points[row][axis] = told; });
+    const entered = axis === 2 ? Math.min(3, Math.max(0, Math.round(Number(input.value)))) : Number(input.value);
+    edit((points) => { points[row][axis] = entered; });
   });
   return input;
 }

@@ -2,16 +2,16 @@
 import { addView, at, state } from "./state.js";
 import { shown } from "./svg.js";
 
-// Rows are told up to this many of a class.
+// Maximum number of rows listed per class.
 const MOST_ROWS = 6;
 
 function proof({ meeting, witness }) {
   const rows = (witness && witness.rows) || [];
   const which = `${rows.slice(0, MOST_ROWS).join(", ")}${rows.length > MOST_ROWS ? ", ..." : ""}`;
-  const told = rows.length === 1 ? `row ${which} proves` : `rows ${which} prove`;
-  if (meeting) return `the hulls meet at (${meeting.map(shown).join(", ")}), the cross, as ${told}`;
+  const proven = rows.length === 1 ? `row ${which} proves` : `rows ${which} prove`;
+  if (meeting) return `the hulls meet at (${meeting.map(shown).join(", ")}), the cross, as ${proven}`;
   const line = state.method.fit_intercept ? "" : "without a bias it goes through 0, and ";
-  return rows.length ? `${line}${told} it` : "their classes overlap";
+  return rows.length ? `${line}${proven} it` : "their classes overlap";
 }
 
 function drawVerdict() {
@@ -20,10 +20,10 @@ function drawVerdict() {
   let text = `No line separates these points: ${proof(found)}.`;
   if (found.verdict === "separable") {
     text = found.mistake_bound === null
-      ? "Separable, by a margin too small to be told."
+      ? "Separable, by a margin too small to compute."
       : `Separable: margin ${found.margin_words}; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes.`;
   } else if (found.verdict === "quasi-separable") {
-    text = "Quasi-separable: a line touches both classes, none has them strictly apart.";
+    text = "Quasi-separable: a line touches both classes, but none separates them strictly.";
   } else if (found.verdict === "undecided") {
     text = found.text;
   }

@@ -1,4 +1,4 @@
-// Weight space: two of the weights, the contours of what is minimised, and the walk over them.
+// Weight space: two of the weights, the contours of the objective, and the path of the weights.
 import { askAtStep } from "./run.js";
 import { landscapeAt, numberOf, saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
@@ -6,12 +6,12 @@ import { draw, option, scale, shown } from "./svg.js";
 
 const WIDE = 400;
 const HIGH = 320;
-const MOST_DRAWN = 2000; // points of the walk
-const TAIL = 100; // of the last steps, drawn boldly
+const MOST_DRAWN = 2000; // points of the path
+const TAIL = 100; // number of last steps drawn in bold
 const chosen = { across: 0, up: 1, of: "objective", column: 0 };
-let walk = []; // where the two weights were, from the start on
+let walk = []; // the two weights at every step
 let box = null;
-let land = null; // the server's answer, with the question that it answers
+let land = null; // the server's answer, with its request
 let asking = false;
 
 function namesOf(weights) {
@@ -47,7 +47,7 @@ function look() {
 
 // ---- the landscape ------------------------------------------------------------------------------
 
-// All that the contours depend on: the weights that are held among it.
+// Everything that the contours depend on, including the fixed weights.
 function question() {
   const held = weightsAt(state.step).map((row) => [...row]);
   held[chosen.column][chosen.across] = held[chosen.column][chosen.up] = 0;
@@ -64,21 +64,21 @@ async function fetchLand() {
   const { run } = state;
   const wanted = question();
   if (land && land.run === run && land.wanted === wanted) return;
-  if (weightsAt(state.step).flat().some((v) => v === null)) return; // beyond floating point
+  if (weightsAt(state.step).flat().some((v) => v === null)) return; // overflow
   asking = true;
   const { across, up, of, column } = chosen;
   const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
   asking = false;
   if (!state.run || !hasSpace()) return;
   if (state.run !== run || question() !== wanted) {
-    fetchLand(); // another is wanted by now
+    fetchLand(); // another one is needed by now
   } else if (found) {
     land = { ...found, run, wanted };
     drawLand();
   }
 }
 
-// A saved page has those of some of its steps inside.
+// A saved page contains the contours of some steps.
 function takeLand() {
   const found = landscapeAt(state.step, chosen);
   if (found && land !== found) {
@@ -86,12 +86,12 @@ function takeLand() {
     drawLand();
   }
   const near = found && !sameHeld(found.at, state.step);
-  at("weight-near").textContent = near ? `The contours are those of step ${numberOf(found.at)}.` : "";
+  at("weight-near").textContent = near ? `The contours are for step ${numberOf(found.at)}.` : "";
   at("weight-contours").hidden = !found;
   if (!found) at("weight-levels").textContent = "";
 }
 
-// All weights but the two that are shown are the same at both steps.
+// Whether all weights except the two shown are the same at both steps.
 function sameHeld(one, other) {
   const [a, b] = [weightsAt(one), weightsAt(other)];
   const free = (c, j) => c === chosen.column && (j === chosen.across || j === chosen.up);
@@ -124,7 +124,7 @@ function drawLand() {
     + `${shown(levels[0])} (faint) to ${shown(levels[levels.length - 1])} and more (strong).`;
 }
 
-// ---- the walk -----------------------------------------------------------------------------------
+// ---- the path -----------------------------------------------------------------------------------
 
 function places() {
   return [scale([box[0], box[1]], [0, WIDE]), scale([box[2], box[3]], [HIGH, 0])];
@@ -155,7 +155,7 @@ function drawWalk() {
   const own = weightsAt(state.step)[chosen.column];
   const rest = names.map((name, j) => [name, own[j], j]).filter(([, , j]) => j !== chosen.across && j !== chosen.up);
   const others = state.run.recording.data.classes.length > 2 ? ", and the weights of the other classes" : "";
-  at("weight-held").textContent = `Held at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.`;
+  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.`;
   svg.setAttribute("aria-label", `Weight space: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)} at step ${state.step}`);
 }
 
@@ -200,7 +200,7 @@ function drawSpace() {
   look();
   drawFrame();
   drawWalk();
-  if (saved) land = null; // drawn anew, with the frame
+  if (saved) land = null; // redrawn with the frame
   else if (land && land.run === state.run && land.wanted === question()) drawLand();
   fetchLand();
 }

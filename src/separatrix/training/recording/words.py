@@ -145,7 +145,8 @@ class Story:
         size = self.columns.sizes[step - 1]
         if isinstance(self.solver, BatchPerceptron):
             wrong = len(self.columns.updated[step - 1])
-            text = f"{names} <- {names} + the sum of y {self._x()} over {wrong} mistakes"
+            text = f"{names} <- {names} + the sum of y {self._x()} over "
+            text += _counted(wrong, "mistake", "mistakes")
             return f"{text}: {self._told(before)} + {self._told(change)} = {self._told(after)}"
         if isinstance(self.solver, Newton):
             text = f"{names} <- {names} - t H^-1 gradient"
@@ -201,7 +202,9 @@ class Story:
             wrong = len(self.columns.updated[step - 1])
             if not wrong:
                 return "No row is wrong: nothing is added, and the run has come to its end."
-            return f"{_counted(wrong, 'row is', 'rows are')} wrong, and their sum is added at once."
+            if wrong == 1:
+                return "1 row is wrong and is added."
+            return f"{wrong} rows are wrong, and their sum is added at once."
         if isinstance(self.solver, LeastSquares):
             return f"The minimum of the squared loss, by solving equations: {self._left(step)}."
         who = f"A step of {type(self.solver).__name__}"
