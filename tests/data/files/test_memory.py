@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from processes import in_children
 from pyarrow import csv, parquet
 
@@ -35,6 +36,7 @@ print((peaks[1] - peaks[0]) / (8192 * 32 * 8))
 """
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(tmp_path):
     """A file of 20 blocks takes at most 6 blocks more than one of two."""
     rng = np.random.default_rng(0)
@@ -83,5 +85,6 @@ answer.set()
 """
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_a_fit_that_waits_for_a_disk():
     assert in_children(CTRL_C, [[]]) == ["interrupted [] 1\n"]
