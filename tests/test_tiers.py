@@ -120,3 +120,9 @@ def test_the_header_says_which(pytester):
     quick.stdout.fnmatch_lines("tier: quick, --tier-seed=abc")
     unseeded = pytester.runpytest("-p", "tiers", "--tier=quick")
     unseeded.stdout.fnmatch_lines(f"tier: quick, --tier-seed={tiers.NO_COMMIT}")
+
+
+def test_the_time_of_every_cost_is_printed(pytester):
+    pytester.makepyfile(GRIDS)
+    result = pytester.runpytest("-p", "tiers")
+    result.stdout.fnmatch_lines("seconds of tests: slow 0, cluster 0, processes 0, others ?")

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 EXPENSIVE = {
-    "slow": "takes more than a second",
-    "cluster": "starts a Dask cluster",
+    "slow": "takes more than two seconds",
+    "cluster": "starts a cluster whose workers are processes",
     "processes": "starts other processes, and may kill them",
 }
 SMALL = 8  # tests: a grid this small is run in full
@@ -52,6 +52,16 @@ def pytest_collection_modifyitems(config, items):
     kept = {item for grid in grids.values() for item in of_grid(grid, seed_of(config))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_terminal_summary(terminalreporter):
+    seconds = dict.fromkeys([*EXPENSIVE, "others"], 0.0)
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            cost = next((name for name in EXPENSIVE if name in report.keywords), "others")
+            seconds[cost] += report.duration
+    spent = ", ".join(f"{name} {spent:.0f}" for name, spent in seconds.items())
+    terminalreporter.write_line(f"seconds of tests: {spent}")
 
 
 def seed_of(config):
