@@ -30,8 +30,15 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
+# Packages are fetched while the compiler works; Python compiles what is imported, and no more.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+NEEDS := import sys, tomllib; \
+  p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  extras = [p["optional-dependencies"][extra] for extra in sys.argv[1].split(",")]; \
+  print(*p["dependencies"], *sum(extras, []), sep="\n")
 .venv/installed-%: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@$(BIN)/python -c '$(NEEDS)' $* > .venv/needs
+	$(PIP) --requirement .venv/needs & $(PIP) --no-deps --editable . && wait $$!
 	@touch $@
 
 # One environment for tests and pages: the compiled module is built once for both.
