@@ -23,7 +23,7 @@ help:
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, and hostile files and requests (SECONDS=600 for all together)"
-	@echo "make mutants whether the tests notice 20 small mistakes (ONLY=name, TIER=all, TESTS=path)"
+	@echo "make mutants whether the tests notice 20 small mistakes (ONLY=name, TIER=all)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
 
@@ -114,7 +114,7 @@ fuzz: $(DEVELOPMENT)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 mutants: $(DEVELOPMENT)
-	$(BIN)/python tests/mutants.py --tier $(TIER) $(if $(TESTS),--tests "$(TESTS)") $(ONLY)
+	$(BIN)/python tests/mutants.py --tier $(TIER) --workers $(WORKERS) $(ONLY)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

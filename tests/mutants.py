@@ -83,9 +83,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="mutants (default: all)")
     parser.add_argument("--tier", choices=("quick", "all"), default="quick")
-    parser.add_argument("--tests", help="arguments for pytest, in one string (default: all tests)")
+    parser.add_argument("--pytest", default="", help="more arguments for pytest, in one string")
     parser.add_argument("--near", action="store_true", help="only the tests of the same package")
-    parser.add_argument("--workers", default="2", help="processes; 0: none but one")
+    parser.add_argument("--workers", default="2", help="of pytest-xdist; 0: one process runs the tests")
     given = parser.parse_args()
     if unknown := set(given.names) - {mutant.name for mutant in MUTANTS}:
         parser.error(f"no such mutant: {', '.join(sorted(unknown))}")
@@ -146,10 +146,8 @@ def seed() -> list[str]:
 
 
 def of(mutant: Mutant, tree: Path, given: argparse.Namespace) -> list[str]:
-    if given.near:
-        package = mutant.file(tree).relative_to(tree / "src" / "separatrix").parts[0]
-        return [f"tests/{package}"]
-    return given.tests.split() if given.tests else []
+    package = mutant.file(tree).relative_to(tree / "src" / "separatrix").parts[0]
+    return [*given.pytest.split(), *([f"tests/{package}"] if given.near else [])]
 
 
 def run(python: Path, tree: Path, options: object) -> str:
