@@ -85,7 +85,9 @@ def main() -> int:
     parser.add_argument("--tier", choices=("quick", "all"), default="quick")
     parser.add_argument("--pytest", default="", help="more arguments for pytest, in one string")
     parser.add_argument("--near", action="store_true", help="only the tests of the same package")
-    parser.add_argument("--workers", default="2", help="of pytest-xdist; 0: one process runs the tests")
+    parser.add_argument(
+        "--workers", default="2", help="of pytest-xdist; 0: one process runs the tests"
+    )
     given = parser.parse_args()
     if unknown := set(given.names) - {mutant.name for mutant in MUTANTS}:
         parser.error(f"no such mutant: {', '.join(sorted(unknown))}")
