@@ -6,28 +6,39 @@ CHROMIUM ?= chromium
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
+TIER ?= quick
 WORKERS ?= 2
 # Tests start many processes: what one has compiled the next need not, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: help demo test check-types test-cpp test-sanitize test-address test-thread test-browser docs fuzz bench clean
+.PHONY: help demo test test-all lint check-types test-python test-cpp test-sanitize test-address test-thread
+.PHONY: test-browser docs fuzz mutants bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
-	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make test    lint, types, layers, and the tests to wait for: every grid in pairs, nothing slow"
+	@echo "make test-all   everything: also C++, cluster, killed processes, pages, browser; times at the end"
 	@echo "make test-sanitize  tests of the compiled code under sanitizers, with GCC"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, and hostile files and requests (SECONDS=600 for all together)"
+	@echo "make mutants whether the tests notice 20 small mistakes (ONLY=name, TIER=all)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
+# Packages are fetched while the compiler works; Python compiles what is imported, and no more.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+NEEDS := import sys, tomllib; \
+  p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  extras = [p["optional-dependencies"][extra] for extra in sys.argv[1].split(",")]; \
+  print(*p["dependencies"], *sum(extras, []), sep="\n")
 .venv/installed-%: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@$(BIN)/python -c '$(NEEDS)' $* > .venv/needs
+	$(PIP) --requirement .venv/needs & $(PIP) --no-deps --editable . && wait $$!
 	@touch $@
 
 # One environment for tests and pages: the compiled module is built once for both.
@@ -36,16 +47,31 @@ DEVELOPMENT := .venv/installed-docs,test
 demo: .venv/installed-demo
 	$(BIN)/separatrix demo
 
-# Types take as long as one of the compiler's files: both at once.
-test: $(DEVELOPMENT)
+# What a contributor waits for; tests/tiers.py says which tests that are.
+test: $(DEVELOPMENT) lint check-types
+	$(PYTEST) --tier=quick
+
+# Everything, part by part, with the seconds of each. Types take as long as one of the compiler's
+# files: both at once.
+PARTS := lint "--jobs 2 check-types test-cpp" test-python docs
+test-all: $(DEVELOPMENT)
+	@mkdir -p build; : > build/times; trap 'cat build/times' EXIT; \
+	part() { start=$$(date +%s); $(MAKE) --no-print-directory $$1 || exit 1; \
+	  echo "$$(($$(date +%s) - start)) s  make $$1" >> build/times; }; \
+	for goals in $(PARTS); do part "$$goals"; done; \
+	if command -v $(CHROMIUM) > /dev/null; then part test-browser; else \
+	  echo "NO BROWSER: $(CHROMIUM) is not installed, make test-browser was not run" >> build/times; fi
+
+lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(MAKE) --jobs 2 check-types test-cpp
-	$(PYTEST)
 
 check-types: $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+test-python: $(DEVELOPMENT)
+	$(PYTEST) --durations=20
 
 test-cpp: $(DEVELOPMENT)
 	$(BIN)/cmake -S . -B build/tests $(NINJA) -DSEPARATRIX_TESTS=ON
@@ -86,6 +112,9 @@ docs: $(DEVELOPMENT)
 
 fuzz: $(DEVELOPMENT)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
+
+mutants: $(DEVELOPMENT)
+	$(BIN)/python tests/mutants.py --tier $(TIER) --workers $(WORKERS) $(ONLY)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

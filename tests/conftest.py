@@ -15,6 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix import MarginLoss, loops
 from separatrix.losses import names
 
+pytest_plugins = ["tiers"]
+
 # A process started in the background may ignore Ctrl-C; Python then installs no handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -25,6 +25,7 @@ def checkout(tmp_path):
     return tmp_path
 
 
+@pytest.mark.processes
 def test_works_of_both_are_timed_in_turn(checkout, tmp_path, capsys):
     results = tmp_path / "results.jsonl"
     asked = [str(checkout), "--size", "tiny", "--rounds", "2", "--results", str(results)]
@@ -42,6 +43,7 @@ def test_works_of_both_are_timed_in_turn(checkout, tmp_path, capsys):
     assert "not known to the earlier checkout: none" in said
 
 
+@pytest.mark.processes
 def test_works_that_changed_or_are_new_are_named(checkout, tmp_path, capsys):
     (checkout / "benchmarks").unlink()
     for path in (ROOT / "benchmarks").rglob("*.py"):
@@ -84,6 +86,7 @@ def test_an_unknown_work_is_a_clear_error(checkout, capsys):
     assert "no workload 'no-such-work'; choose from" in capsys.readouterr().err
 
 
+@pytest.mark.processes
 def test_a_side_that_ends_is_an_error(checkout):
     with before.Side(checkout, sys.executable) as side, pytest.raises(RuntimeError, match="take"):
         side.ask("take")  # of nothing

@@ -105,6 +105,7 @@ def test_machine_limits():
     assert found[f"gflop_per_second_float32_{machine.CORES}"] > 0
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not memory.REFS.exists(), reason="only Linux tells")
 def test_memory_of_a_fit_is_measured_in_a_child():
     extra = memory.extra_bytes("passes-tall-32", "tiny", "separatrix", 0)

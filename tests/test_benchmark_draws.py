@@ -8,6 +8,8 @@ import sys
 from dataclasses import asdict
 from itertools import islice
 
+import pytest
+
 from benchmarks import draws, memory
 
 
@@ -55,6 +57,7 @@ for solver, most in (("auto", 60.0), (draws.LBFGS(), 60.0), ("auto", 0.0)):
 """
 
 
+@pytest.mark.processes
 def test_fits_in_processes_of_their_own():
     command = [sys.executable, "-c", FIT]  # not here, where threads run, which a fork forgets
     child = subprocess.run(command, cwd=memory.ROOT, capture_output=True, text=True, check=True)

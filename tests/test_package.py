@@ -53,6 +53,7 @@ def test_show_config(capsys):
         assert word in out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("level", loops.levels())
 def test_a_level_can_be_forced(level):
     out = python("from separatrix import loops; print(loops.level())", SEPARATRIX_SIMD=level)
@@ -95,6 +96,7 @@ print(peak() - before, 0.1 * X.nbytes + 40 * n)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
 @pytest.mark.filterwarnings("ignore")
 def test_a_million_rows_are_not_copied():

@@ -176,6 +176,7 @@ for solver in (GradientDescent(1, learning_rate=0.01), GradientDescent(learning_
 """
 
 
+@pytest.mark.processes
 def test_fits_to_files_that_are_killed_end_as_if_they_had_not_been(tmp_path):
     """Row by row and all rows at once, with and without a cache, with rows held out, scaled."""
     dump_svmlight_file(X, Y, str(tmp_path / "rows.svm"))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from conftest import quiet
 from sklearn.base import clone
 
@@ -119,6 +120,7 @@ print(kills, unfinished)
 """
 
 
+@pytest.mark.processes
 def test_runs_that_are_killed_twenty_times_end_as_if_they_had_not_been(tmp_path):
     """By SIGKILL at random moments, most of them in the middle of a write; and by SIGTERM."""
     command = [sys.executable, "-c", KILLED, str(tmp_path)]

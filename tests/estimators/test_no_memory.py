@@ -88,6 +88,7 @@ for name, fit in fits.items():
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="operator new is replaced by LD_PRELOAD")
 @pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="a sanitizer has its own operator new")
 def test_a_failed_allocation_raises_memory_error(tmp_path):

@@ -66,6 +66,7 @@ print("same")
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("order", [("separatrix", "skl2onnx"), ("skl2onnx", "separatrix")])
 def test_a_pipeline_is_converted_without_any_call_before(order, tmp_path):
     pipeline = make_pipeline(StandardScaler(), LinearClassifier(l2=0.01)).fit(X, WORDS[THREE])

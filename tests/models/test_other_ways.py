@@ -39,6 +39,7 @@ for clf in (pickle.load(open(pickled, "rb")), joblib.load(dumped), read):
 """
 
 
+@pytest.mark.processes
 def test_another_process_predicts_and_fits_the_same_bits(tmp_path):
     clf = FITS["three"][0]
     files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "a.pickle", "b.joblib", "c.skops")]

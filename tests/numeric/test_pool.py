@@ -97,6 +97,7 @@ for fit in fits:
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and their meaning differ")
 def test_a_forked_child_without_memory_ends_in_a_result_or_in_an_error(tmp_path):
     """By its status: no signal, which is that of a crash or of the alarm after a hang."""

@@ -173,6 +173,7 @@ assert not told and passes() == 6 and np.array_equal(again.coef_, whole.coef_)
 """
 
 
+@pytest.mark.processes
 def test_a_disk_that_is_full_in_earnest_is_a_warning(tmp_path):
     """One of 64 kB, in a namespace of its own, where the system lets us mount it."""
     command = ["unshare", "--map-root-user", "--mount", sys.executable, "-c", SMALL_DISK]

@@ -216,6 +216,7 @@ raise SystemExit(abs(code))
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_forked_while_another_thread_computes_can_fit():
     """``functools.cached_property`` has a lock per class on Python 3.11: the child would wait."""
@@ -246,6 +247,7 @@ print(clf.stop_, once.n_iter_, (clf.coef_ == free.coef_).all(), threading.active
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and their meaning differ")
 def test_where_no_thread_can_be_had_one_does_the_work():
     out = subprocess.run([sys.executable, "-c", SHORT], timeout=120, **CAPTURED).stdout

@@ -292,6 +292,7 @@ def test_a_programs_own_handler_stays_in_charge():
     assert len(seen) == 4
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_makes_its_own_pool():
     big = np.random.default_rng(0).standard_normal((20_000, 20))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.cp437  # noqa: F401 (by zipfile, with the first archive of a process)
 import json
 import sys
 import tracemalloc

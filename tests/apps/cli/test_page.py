@@ -7,11 +7,14 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from separatrix.apps.cli.app import run
 
 PAGE = (Path(__file__).parents[3] / "docs" / "command_line.md").read_text()
 
 
+@pytest.mark.processes
 def test_the_commands_of_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)

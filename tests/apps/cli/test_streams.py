@@ -148,6 +148,7 @@ def test_a_standard_output_that_takes_nothing(folder, capsys, monkeypatch, kind)
     assert not list(folder.glob(".*"))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("line", "streams", "message"),
     [
@@ -217,6 +218,7 @@ def test_every_name_of_a_file_in_every_encoding(folder, monkeypatch, name, encod
     assert separatrix.load(folder / model).classes_.tolist() == ["iris", "rose"]
 
 
+@pytest.mark.processes
 def test_names_in_a_locale_without_them(folder):
     """What Python does at its start is part of it."""
     name = b"caf\xc3\xa9.sep"

@@ -96,6 +96,7 @@ def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
     assert model.predict("noise.csv").shape == (5000,)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("asked", [True, False])
 def test_colours_on_a_terminal_unless_nobody_wants_them(endless, asked):
     given = {} if asked else {"NO_COLOR": "1"}
@@ -106,6 +107,7 @@ def test_colours_on_a_terminal_unless_nobody_wants_them(endless, asked):
     assert bool(re.search(r"\x1b\[[0-9;]*3[0-7]m", terminal.text)) is asked
 
 
+@pytest.mark.processes
 def test_ctrl_c_during_the_search_for_l2(endless):
     terminal = Terminal(
         "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--max-iter", "100000",
@@ -125,6 +127,7 @@ def test_ctrl_c_during_the_search_for_l2(endless):
     assert model.predict("noise.csv").shape == (5000,)
 
 
+@pytest.mark.processes
 def test_sigterm_leaves_the_model_so_far(endless):
     fit = Terminal(
         "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--l2", "0", "--max-iter",
@@ -156,6 +159,7 @@ def test_completion_by_the_tab_key(endless):
     assert bash.process.wait(SECONDS) == 0
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("words", "found"),
     [("separatrix pre", "predict"), ("separatrix fit noise.csv --target e", "e"),

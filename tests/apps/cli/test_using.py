@@ -137,6 +137,7 @@ def test_what_is_read_is_never_written_over(folder, capsys, command):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.processes
 def test_the_names_of_files_say_how_they_are_compressed(folder, capsys):
     assert run(["predict", "model.sep", "new.csv", "-o", "out.csv.gz"]) == 0
     pd.testing.assert_frame_equal(pd.read_csv("out.csv.gz"), expected())
@@ -160,6 +161,7 @@ def test_tables_of_arrow_in_and_out(folder, suffix, capsysbinary):
     pd.testing.assert_frame_equal(out, expected())
 
 
+@pytest.mark.processes
 def test_standard_input_and_a_pipe_that_closes_early(folder):
     table = (folder / "new.csv").read_bytes()
     done = process("predict", "model.sep", "-", input=table)

@@ -300,6 +300,7 @@ def test_settings_have_their_defaults():
         Method.of([])
 
 
+@pytest.mark.processes
 def test_the_command_prints_its_address_first():
     code = "from separatrix.apps.cli import main; main()"
     given = [sys.executable, "-c", code, "playground", "--no-open", "--port", "0"]

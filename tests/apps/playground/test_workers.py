@@ -42,6 +42,7 @@ def error(answer):
     return status, json.loads(body)["error"]
 
 
+@pytest.mark.processes
 def test_a_process_that_hangs_blocks_no_other(workers):
     async def main():
         stuck, other = workers.all
@@ -75,6 +76,7 @@ def test_a_process_that_hangs_blocks_no_other(workers):
     asyncio.run(main())
 
 
+@pytest.mark.processes
 def test_cpu_time_is_limited():
     async def main():
         workers = Workers(1, cpu_seconds=1)

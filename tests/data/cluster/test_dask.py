@@ -363,6 +363,7 @@ def test_a_cluster_without_workers(monkeypatch):
             model.fit(*in_chunks(X, y))
 
 
+@pytest.mark.processes
 def test_dask_is_not_imported_before_it_is_needed():
     code = "import sys, separatrix; assert not {'dask', 'distributed'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from separatrix import LBFGS, LinearClassifier, MarginLoss, Perceptron, ProximalPoint
 from separatrix.data.cluster.source import ClusterSource
 
-pytestmark = sockets_left
+pytestmark = [sockets_left, pytest.mark.cluster]
 WORKERS, LENGTHS = 2, [60] * 7
 
 

@@ -39,6 +39,7 @@ print((peaks[1] - peaks[0]) / (8192 * 32 * 8))
 
 
 @pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="a sanitizer keeps freed memory")
+@pytest.mark.slow
 def test_memory_is_bounded(tmp_path):
     """A file of 20 blocks takes at most 6 blocks more than one of two."""
     rng = np.random.default_rng(0)
@@ -87,5 +88,6 @@ answer.set()
 """
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_a_fit_that_waits_for_a_disk():
     assert in_children(CTRL_C, [[]]) == ["interrupted [] 1\n"]

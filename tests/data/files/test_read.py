@@ -116,6 +116,7 @@ def test_what_can_be_read_only_once_needs_a_cache(frame, tmp_path):
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.processes
 def test_standard_input(frame, tmp_path):
     code = (
         "import separatrix; "

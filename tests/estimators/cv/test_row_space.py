@@ -37,6 +37,7 @@ def test_too_many_rows_and_features_are_refused_before_any_work(loss, shape, mon
         LinearClassifierCV(loss, cv="loo", l2s=2).fit(X[:39], y[:39])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

@@ -1,0 +1,124 @@
+"""Tests in tiers: ``--tier=quick`` runs what a contributor waits for, ``--tier=all`` everything.
+
+A quick run leaves out tests that are marked as expensive. From a function with several
+``parametrize`` marks it runs a pairwise selection: every two values of different marks occur
+together in at least one test. A function with one mark, or two, is run in full. Which tests of a
+grid are chosen depends on the seed alone, by default the commit, so that other commits run others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import pytest
+
+EXPENSIVE = {
+    "slow": "takes more than two seconds",
+    "cluster": "starts a cluster whose workers are processes",
+    "processes": "starts other processes, and may kill them",
+}
+SMALL = 8  # tests: a grid this small is run in full
+NO_COMMIT = "0" * 40
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("tiers")
+    group.addoption("--tier", choices=("quick", "all"), default="all", help="which tests to run")
+    group.addoption("--tier-seed", default=None, help="seed of --tier=quick (default: the commit)")
+
+
+def pytest_configure(config):
+    for name, cost in EXPENSIVE.items():
+        config.addinivalue_line("markers", f"{name}: {cost}; not run by --tier=quick")
+
+
+def pytest_report_header(config):
+    if config.option.tier == "quick":
+        return f"tier: quick, --tier-seed={seed_of(config)}"
+    return "tier: all"
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.tier == "all":
+        return
+    cheap = [item for item in items if not any(map(item.get_closest_marker, EXPENSIVE))]
+    grids: dict[Hashable, list[pytest.Item]] = {}
+    for item in cheap:
+        grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item for grid in grids.values() for item in of_grid(grid, seed_of(config))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.option.collectonly:
+        return
+    seconds = dict.fromkeys([*EXPENSIVE, "others"], 0.0)
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            cost = next((name for name in EXPENSIVE if name in report.keywords), "others")
+            seconds[cost] += report.duration
+    spent = ", ".join(f"{name} {spent:.0f}" for name, spent in seconds.items())
+    terminalreporter.write_line(f"seconds of tests: {spent}")
+
+
+def seed_of(config):
+    return config.option.tier_seed or commit(config.rootpath)
+
+
+def commit(folder: Path) -> str:
+    """The commit of a working tree; zeros if it has none."""
+    command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return NO_COMMIT
+
+
+def of_grid(items: Sequence[pytest.Item], seed: str) -> list[pytest.Item]:
+    """The tests of one function that a quick run keeps."""
+    if len(items) <= SMALL:
+        return list(items)
+    name = items[0].nodeid.partition("[")[0]
+    rows = [coordinates(item) for item in items]
+    return [items[at] for at in pairwise(rows, f"{seed} {name}")]
+
+
+def coordinates(item: pytest.Item) -> tuple[Hashable, ...]:
+    """One value per ``parametrize`` mark or parametrised fixture of a test."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return ()
+    left = {name: id(value) for name, value in callspec.params.items()}
+    values: list[Hashable] = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")]
+        values.append(tuple(left.pop(name) for name in names if name in left))
+    return (*values, *left.values())
+
+
+def pairwise(rows: Sequence[tuple[Hashable, ...]], seed: str) -> list[int]:
+    """Numbers of rows in which every pair occurs that occurs in any row: a greedy cover.
+
+    With fewer than three columns that vary every row has a pair of its own.
+    """
+    columns = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
+    if len(columns) < 3:
+        return list(range(len(rows)))
+    numbered = [list(enumerate(row)) for row in zip(*columns, strict=True)]
+    pairs = [set(itertools.combinations(row, 2)) for row in numbered]
+    order = list(range(len(rows)))
+    random.Random(seed).shuffle(order)
+    missing = set().union(*pairs)
+    chosen = []
+    while missing:
+        best = max(order, key=lambda at: len(pairs[at] & missing))
+        missing -= pairs[best]
+        chosen.append(best)
+    return sorted(chosen)
