@@ -12,11 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
-from ..losses import Loss, PerceptronLoss, get_loss
+from ..losses import Loss, get_loss
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
-from ..penalties import L2, Penalty
+from ..penalties import Penalty
 from ..solvers import GradientDescent, Solver, choose
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
@@ -125,13 +125,13 @@ class LossModel(LinearModel):
             raise ValueError(
                 f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
             )
-        perceptron = isinstance(loss.for_classes(2), PerceptronLoss)
+        homogeneous = loss.for_classes(2).homogeneous
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             tol=checks.number("tol", self.tol, optional=True),
-            no_mistakes=perceptron and penalty == L2(0.0),
+            no_mistakes=homogeneous and penalty.absent,
         )
-        return FitSettings(loss, penalty, stop, "best" if perceptron else "last")
+        return FitSettings(loss, penalty, stop, "best" if homogeneous else "last")
 
     def _asks_by_row(self) -> bool:
         return isinstance(self.solver, Solver) and self.solver.by_row

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..numeric import checks
-from ..penalties import L2, ElasticNet, GroupLasso, Penalty, SparsityInducing
+from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..penalties.group_lasso import CLASSES
 
 
@@ -33,19 +33,6 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
             "or groups=None"
         )
     return GroupLasso(l1, l2, factors, numbers)
-
-
-def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
-    """There is a weight and a group for each feature, or none for any."""
-    if isinstance(penalty, L2) or not isinstance(penalty, SparsityInducing):
-        return
-    groups = getattr(penalty, "groups", CLASSES)
-    for name, given in (("penalty_weights", penalty.weights), ("groups", groups)):
-        if given is not None and given != CLASSES and len(given) != n_features:
-            raise ValueError(
-                f"{name} has {len(given)} entries, but there are {n_features} features: give one "
-                "for each"
-            )
 
 
 def checked_groups(given: Any) -> tuple[int, ...] | str | None:

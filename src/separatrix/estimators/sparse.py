@@ -17,7 +17,6 @@ from ..training.minimize import Result
 from ..training.screening import proven_zeros
 from .base import FitSettings
 from .minimizer import LossModel
-from .penalty_parameters import refuse_wrong_length
 
 
 class SparseModel(LossModel):
@@ -66,7 +65,7 @@ class SparseModel(LossModel):
             )
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        refuse_wrong_length(settings.penalty, source.n_features)
+        settings.penalty.check_features(source.n_features)
         return super()._objective(settings, source)
 
     def _finish(self, objective: Objective, result: Result) -> None:

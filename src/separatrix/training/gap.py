@@ -14,11 +14,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ..data import InMemory
-from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
+from ..penalties import L2
 from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual import free_features
@@ -51,12 +51,17 @@ def provable(objective: Objective) -> bool:
     """Whether there are bounds: a penalty on every weight, and a loss whose conjugate is known.
 
     Where it has a kink, one whose dual is: a proof then keeps a number beside every row. (Of each
-    class against the rest that is done for rows in memory alone.)
+    class against the rest that is done for rows in memory alone.) And the loss says how steep it
+    is: else rounding could not be allowed for.
     """
     loss, rows = objective.loss, isinstance(objective.source, InMemory)
-    columns = isinstance(loss, OneVsRest) and has_dual(loss.binary) and rows
-    known = loss.has_conjugate if loss.smooth else has_dual(loss) or columns
-    return known and (objective.penalty.coercive or free_features.is_bounded(objective))
+    own = loss.column_loss
+    coupled = own is None and not loss.log_likelihood  # with tangents of which nothing is known
+    columns = own is not None and has_dual(own) and rows
+    known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
+    if not known or not loss.has_steepness:
+        return False
+    return objective.penalty.coercive or free_features.is_bounded(objective)
 
 
 @dataclass
@@ -243,7 +248,9 @@ class GapTracker:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and objective.penalty.smooth and not self._near:
+        # The problem of the sample is written for l2 * |w|^2.
+        plain = isinstance(objective.penalty, L2)
+        if remains is not None and plain and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
@@ -298,8 +305,7 @@ class GapTracker:
         alphas: they are found anew if not known.
         """
         objective = self.objective
-        margins = isinstance(objective.loss, (MarginLoss, OneVsRest))
-        if not margins or not objective.penalty.coercive:
+        if objective.loss.column_loss is None or not objective.penalty.coercive:
             if self.reads >= 1:
                 self.reads -= 1
                 self._at_returned(self.given.value(self.given.weights(W)))

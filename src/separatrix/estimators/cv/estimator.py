@@ -23,7 +23,6 @@ from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
-from ..penalty_parameters import refuse_wrong_length
 from ..sources import labels_of
 from ..sparse import SparseModel
 from . import leave_one_out, row_hash
@@ -298,7 +297,7 @@ class LinearClassifierCV(SparseModel):
             return settings, given
         features = FeatureMap(given.source.n_features, occupied=occupied)
         fewer = given._replace(source=with_features(given.source, occupied))
-        refuse_wrong_length(settings.penalty, given.source.n_features)
+        settings.penalty.check_features(given.source.n_features)
         penalty = settings.penalty.on_features(occupied)
         return replace(settings, features=features, penalty=penalty), fewer
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...estimators.penalty_parameters import checked_groups
-from ...losses import Loss, OneVsRest, get_loss
+from ...losses import Loss, get_loss
 
 LOSSES = {
     "log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge",
@@ -84,7 +84,7 @@ class Claim:
         elif self.intercept_scaling is not None:
             text += f", the bias penalised as the weight of a column of {self.intercept_scaling:g}"
         if k > 2:
-            each = self.one_vs_rest or isinstance(self.loss.for_classes(k), OneVsRest)
+            each = self.one_vs_rest or self.loss.for_classes(k).column_loss is not None
             text += ", summed over the classes, each against the rest" * each
             text += ", for all classes at once" * (not each)
         if self.class_weight is not None:

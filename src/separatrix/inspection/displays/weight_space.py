@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from ...estimators import LinearClassifier
-from ...losses import MarginLoss, ZeroOne
+from ...losses import MarginLoss
 from ...numeric.types import Array
 from ...penalties import L2, Penalty
 from ...training.trace import Trace
@@ -205,7 +205,7 @@ class WeightSpaceDisplay:
             said = f"{len(held)} other weights held at their last"
         display = cls(
             xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
-            labels=(words[chosen[0]], words[chosen[1]]), steps=isinstance(space.loss, ZeroOne),
+            labels=(words[chosen[0]], words[chosen[1]]), steps=not space.loss.has_slope,
             said=said, name=name,
         )  # fmt: skip
         return display.plot(ax, curve_kwargs=curve_kwargs)
