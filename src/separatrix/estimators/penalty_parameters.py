@@ -11,6 +11,14 @@ from ..numeric import checks
 from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..penalties.group_lasso import CLASSES
 
+DEFAULT_L2 = 1e-4
+SKLEARN_WORDS = {
+    "l1": "set l1, e.g. l1=0.01 (and l2=0 for no squares)",
+    "l2": "set l2, e.g. l2=1e-4",
+    "elasticnet": "set l1 and l2, e.g. l1=0.01, l2=1e-4",
+    "none": "set l2=0",
+}
+
 
 def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = None) -> Penalty:
     """Squares alone, absolute values beside them, or lengths of groups of weights."""
@@ -33,6 +41,36 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
             "or groups=None"
         )
     return GroupLasso(l1, l2, factors, numbers)
+
+
+def given_penalty(loss: Loss, penalty: Any, **shorthand: Any) -> Penalty:
+    """A penalty that came as an object, after its check; nothing of the shorthand beside it."""
+    if isinstance(penalty, str):
+        remedy = SKLEARN_WORDS.get(penalty, "set l1 and l2")
+        raise ValueError(
+            f"penalty={penalty!r}: penalty takes an object such as ElasticNet(l1=0.01), not a "
+            f"word; {remedy}"
+        )
+    # The check of an argument, which may be anything.
+    if not isinstance(penalty, Penalty):
+        raise TypeError(
+            "penalty must be None or a penalty object such as L2(...), ElasticNet(...) or "
+            f"GroupLasso(...), got {penalty!r} of type {type(penalty).__name__}"
+        )
+    defaults = {"l2": DEFAULT_L2, "l1": 0.0}
+    for name, value in shorthand.items():
+        if value is not None and not (name in defaults and value == defaults[name]):
+            raise ValueError(
+                f"{name} and penalty are both given: leave out {name}, for the object "
+                f"{type(penalty).__name__}(...) says all about the penalty, or set penalty=None"
+            )
+    checks.number("l1 of penalty", penalty.l1)
+    checks.number("l2 of penalty", penalty.l2)
+    checked_weights(penalty.weights)
+    # Losses with a kink are minimised by their dual, which is known for l2 * |w|^2.
+    if not isinstance(penalty, L2):
+        refuse_loss(loss, f"penalty={type(penalty).__name__}(...)")
+    return penalty
 
 
 def checked_groups(given: Any) -> tuple[int, ...] | str | None:

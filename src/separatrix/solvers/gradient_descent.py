@@ -80,14 +80,16 @@ class GradientDescent(Solver):
     def check_penalty(self, penalty: Penalty) -> None:
         """Row by row each weight is penalised alike, and no mean of weights is 0."""
         super().check_penalty(penalty)
-        # Row by row weights decay by l2, and l1 is received late, each weight like all others.
-        if not self.by_row or isinstance(penalty, L2):
+        if not self.by_row:
             return
-        if not isinstance(penalty, ElasticNet | GroupLasso):
+        # Row by row weights decay by l2 and receive l1 late; the loops know nothing else.
+        if not isinstance(penalty, L2 | ElasticNet | GroupLasso):
             raise ValueError(
                 f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l1 and "
                 "l2 alone; fit all rows at once by GradientDescent() or ProximalNewton()"
             )
+        if penalty.smooth:
+            return
         given = "average=True"
         if not self.average:
             if penalty.groups is not None:

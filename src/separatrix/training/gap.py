@@ -18,7 +18,7 @@ from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
-from ..penalties import L2
+from ..penalties import L2, Penalty
 from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual import free_features
@@ -59,9 +59,15 @@ def provable(objective: Objective) -> bool:
     coupled = own is None and not loss.log_likelihood  # with tangents of which nothing is known
     columns = own is not None and has_dual(own) and rows
     known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
-    if not known or not loss.has_steepness:
+    # A number beside every row: that proof, as the dual it climbs, is of l2 * |w|^2.
+    if not known or not loss.has_steepness or not (loss.smooth or _is_plain(objective.penalty)):
         return False
     return objective.penalty.coercive or free_features.is_bounded(objective)
+
+
+def _is_plain(penalty: Penalty) -> bool:
+    # Duals and the problem of a sample are written for l2 * |w|^2.
+    return isinstance(penalty, L2)
 
 
 @dataclass
@@ -248,9 +254,7 @@ class GapTracker:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        # The problem of the sample is written for l2 * |w|^2.
-        plain = isinstance(objective.penalty, L2)
-        if remains is not None and plain and not self._near:
+        if remains is not None and _is_plain(objective.penalty) and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
