@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 from ..losses import Loss, get_loss
@@ -259,7 +260,7 @@ class LinearClassifier(StreamModel, SparseModel):
         given = self.__dict__.get("penalty")
         if given is not None:
             return given
-        return "l1" if self.l1 > 0.0 else "l2"
+        return "l1" if isinstance(self.l1, Real) and self.l1 > 0.0 else "l2"
 
     @penalty.setter
     def penalty(self, given: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class Penalty(Registered, ABC):
     """The group of every feature, or "classes"; None if every weight is a block by itself."""
     numbers: Ints | None = None
     """The group of every feature, (d,); None if blocks do not join features."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is only remembered: a hash of a parameter must not change by a fit."""
+        own = {field.name for field in fields(self)} if is_dataclass(self) else vars(self).keys()
+        return {name: value for name, value in vars(self).items() if name in own}
 
     @abstractmethod
     def value(self, W: Array) -> float:
@@ -150,6 +156,8 @@ class Penalty(Registered, ABC):
 
     def with_l2(self, l2: float) -> Self:
         """The same with another quadratic part."""
+        if l2 == self.l2:
+            return self
         raise NotImplementedError(f"{type(self).__qualname__} has no l2 that could be another")
 
     def on_features(self, features: Ints) -> Penalty:

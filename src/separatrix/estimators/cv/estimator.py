@@ -66,7 +66,8 @@ class LinearClassifierCV(SparseModel):
     penalty_weights : array (d,) or None
         With ``l1_ratio``, as in :class:`LinearClassifier`.
     groups : array (d,) of int, "classes" or None
-        With ``l1_ratio``, as in :class:`LinearClassifier`.
+        With ``l1_ratio``, as in :class:`LinearClassifier`. There is no ``penalty``: the search
+        makes its penalties itself. Search the parameters of an object by ``GridSearchCV``.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         One that asks for groups gets those of ``fit(X, y, groups=groups)``. Of a source that is
         not in memory only how many folds there are can be told.
