@@ -260,7 +260,8 @@ class LinearClassifier(StreamModel, SparseModel):
         given = self.__dict__.get("penalty")
         if given is not None:
             return given
-        return "l1" if isinstance(self.l1, Real) and self.l1 > 0.0 else "l2"
+        l1: Any = self.l1  # unchecked
+        return "l1" if isinstance(l1, Real) and float(l1) > 0.0 else "l2"
 
     @penalty.setter
     def penalty(self, given: Any) -> None:
