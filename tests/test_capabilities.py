@@ -6,8 +6,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import separatrix
 from separatrix import losses, penalties
+from separatrix.numeric.types import Array
 
 SRC = Path(separatrix.__file__).parent
 MOST = 15
@@ -136,3 +140,50 @@ def test_the_counter_counts() -> None:
     fine = ["isinstance(source, InMemory)", "type(rows)", "clf.loss == 'hinge'", "loss.smooth"]
     for text in fine:
         assert not any(map(_is_type_test, ast.walk(ast.parse(text)))), text
+
+
+@pytest.mark.parametrize("name", [name for name in losses.REGISTRY if name != "zero_one"])
+def test_steepness_bounds_the_mean_slope(name: str) -> None:
+    loss = losses.REGISTRY[name]()
+    assert loss.has_steepness
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        m = rng.normal(rng.normal(0.0, 3.0), 10.0 ** rng.uniform(-3.0, 3.0), size=50)
+        bound = loss.steepness(float(loss.phi(m).mean()))
+        assert np.abs(loss.slope(m)).mean() <= bound * (1.0 + 1e-12), name
+
+
+def test_a_subclass_with_another_formula_inherits_no_statement_about_it() -> None:
+    class Wider(losses.Hinge):
+        def phi(self, m: Array) -> Array:
+            return np.maximum(0.0, 2.0 - m)
+
+    class Renamed(losses.Hinge):
+        pass
+
+    assert Wider.dual_range is None
+    assert Renamed.dual_range == losses.Hinge.dual_range == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in losses.REGISTRY if name != "zero_one"])
+def test_what_losses_state_is_true(name: str) -> None:
+    """The attributes that solvers and proofs trust, against the values of the loss."""
+    loss, m = losses.REGISTRY[name](), np.linspace(-5.0, 5.0, 201)
+    scaled = np.allclose(loss.phi(2.0 * m), 2.0 * loss.phi(m))
+    assert loss.homogeneous == scaled
+    if loss.dual_range is not None:
+        alpha = -loss.slope(np.linspace(-800.0, 800.0, 20001))
+        low, high = loss.dual_range
+        assert low <= alpha.min()
+        assert alpha.max() <= high
+    if loss.constant_curvature is not None:
+        np.testing.assert_array_equal(loss.curvature(m), loss.constant_curvature)
+    if loss.log_likelihood:
+        np.testing.assert_allclose(loss.phi(m), -np.log(loss.probability(m)))
+    assert loss.column_loss is loss
+    joint = loss.multiclass()
+    scores = np.random.default_rng(0).standard_normal((30, 3))
+    y = np.arange(30) % 3
+    moved = np.allclose(joint.value(y, scores + 7.0), joint.value(y, scores))
+    assert joint.shifts == moved
+    assert (joint.column_loss is None) == joint.shifts
