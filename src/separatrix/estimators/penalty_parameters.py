@@ -44,7 +44,7 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
 
 
 def given_penalty(loss: Loss, penalty: Any, **shorthand: Any) -> Penalty:
-    """A penalty that came as an object, after its check; nothing of the shorthand beside it."""
+    """A penalty that was given as an object, checked; any shorthand as well is an error."""
     if isinstance(penalty, str):
         remedy = SKLEARN_WORDS.get(penalty, "set l1 and l2")
         raise ValueError(

@@ -59,7 +59,7 @@ def provable(objective: Objective) -> bool:
     coupled = own is None and not loss.log_likelihood  # with tangents of which nothing is known
     columns = own is not None and has_dual(own) and rows
     known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
-    # A number beside every row: that proof, as the dual it climbs, is of l2 * |w|^2.
+    # For a loss with a kink the proof climbs a dual, which is written for l2 * |w|^2.
     if not known or not loss.has_steepness or not (loss.smooth or _is_plain(objective.penalty)):
         return False
     return objective.penalty.coercive or free_features.is_bounded(objective)

@@ -203,6 +203,7 @@ class WeightSpaceDisplay:
         said = ", ".join(f"{short[j]} = {centre[j]:.3g}" for j in held)
         if len(held) > 2:
             said = f"{len(held)} other weights held at their last"
+        # A loss without a slope is flat in pieces, and drawn as such.
         display = cls(
             xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
             labels=(words[chosen[0]], words[chosen[1]]), steps=not space.loss.has_slope,
