@@ -49,7 +49,7 @@ def same(one, other):
     for name, value in vars(one).items():
         if name in NOT_COMPARED:
             continue
-        found = getattr(other, name)
+        found = vars(other)[name]
         if name == "history_":
             assert value.keys() == found.keys()
             for column in value.keys() - {"seconds"}:

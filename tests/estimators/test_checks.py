@@ -13,7 +13,13 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from separatrix import CoordinateDescent, LinearClassifier, LinearClassifierCV, Perceptron
+from separatrix import (
+    CoordinateDescent,
+    ElasticNet,
+    LinearClassifier,
+    LinearClassifierCV,
+    Perceptron,
+)
 
 WHOLE = "partial_fit refuses penalty_weights, groups and solvers of all rows at once"
 ORDER = "the order of rows is part of the algorithm: a row twice is not a row of weight 2"
@@ -49,6 +55,7 @@ def expected_failures(estimator):
         LinearClassifier(),
         LinearClassifier("squared"),
         LinearClassifier(l1=1e-3),
+        LinearClassifier(penalty=ElasticNet(1e-3, 1e-4)),
         WeightedFeatures(l1=1e-3),
         LinearClassifier("squared_hinge", l1=1e-3, solver=CoordinateDescent()),
         LinearClassifier(l1=1e-3, groups="classes"),

@@ -88,7 +88,7 @@ def test_set_params_replaces_the_solver():
     with pytest.raises(ValueError, match="Invalid parameter 'size'"):
         clf.set_params(solver__size=3)
     with pytest.raises(ValueError, match="Invalid parameter"):
-        clf.set_params(penalty="l1")
+        clf.set_params(regularizer="l1")
     assert clf.set_params(solver=LBFGS(), solver__memory=3).solver == LBFGS(3)
 
 

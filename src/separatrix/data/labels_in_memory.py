@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..losses import Logistic, MarginLoss
+from ..losses import MarginLoss
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, random_order
 from .source import InMemory, Source
@@ -152,7 +152,7 @@ class LabelsInMemory(WrappedSource, InMemory):
             found = self._epoch(loss, alpha, w, order, shrink_margin=margin, **numbers)
             epochs, visits, before, gap = epochs + 1, visits + len(rows), gap, found.gap
             rows = np.sort(order[: found.n_active])
-            if not isinstance(loss, Logistic):
+            if loss.attained:
                 margin = limits["careful"] * found.projected_gradient / (found.n_active or 1)
             fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
             dual = loops.dual_estimate(loss, alpha, w, share, numbers["inv_2l2"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 from ..losses import Loss, get_loss
@@ -11,7 +12,7 @@ from ..solvers import Solver
 from ..training.loop import Callback
 from .base import FitSettings
 from .partial_fit import StreamModel
-from .penalty_parameters import penalty_of
+from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .sparse import SparseModel
 
 
@@ -48,6 +49,14 @@ class LinearClassifier(StreamModel, SparseModel):
         length of its weights for one class, instead of the sum of ``|w_j|``, and its
         ``penalty_weights`` must be equal. "classes": the weights of a feature for all classes are a
         group, without the root, so that a feature is selected for all classes or for none.
+    penalty : None or penalty object
+        The penalty as an object: ``L2(...)``, ``ElasticNet(...)``, ``GroupLasso(...)`` or one of
+        your own. None, the default, takes it from ``l1``, ``l2``, ``penalty_weights`` and
+        ``groups``, which are the shorthand for these three; give either the object or the
+        shorthand. The words of scikit-learn are refused: "l1" is ``l1=...`` here, and no penalty
+        is ``l2=0``. ``set_params(penalty__l1=...)`` replaces the object by one with another l1.
+        Other penalties than ``L2`` are for the losses that ``l1`` is for, and "auto" or the
+        solvers named there.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
@@ -183,9 +192,10 @@ class LinearClassifier(StreamModel, SparseModel):
         loss: str | Loss = "logistic",
         *,
         l1: float = 0.0,
-        l2: float = 1e-4,
+        l2: float = DEFAULT_L2,
         penalty_weights: Any = None,
         groups: Any = None,
+        penalty: Penalty | None = None,
         solver: str | Solver = "auto",
         start: Any = "zeros",
         max_iter: int = 1000,
@@ -204,6 +214,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.l2 = l2
         self.penalty_weights = penalty_weights
         self.groups = groups
+        self.penalty = penalty
         self.solver = solver
         self.start = start
         self.max_iter = max_iter
@@ -223,7 +234,7 @@ class LinearClassifier(StreamModel, SparseModel):
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
         self._warn_of_the_end()
-        self._warn_if_nothing_is_selected(self.l1)
+        self._warn_if_nothing_is_selected(self._penalty().l1)
         return self
 
     def partial_fit(
@@ -241,13 +252,44 @@ class LinearClassifier(StreamModel, SparseModel):
         return self
 
     @property
-    def penalty(self) -> str:
-        """The attribute that ``sklearn.feature_selection.SelectFromModel`` looks for."""
-        return "l1" if self.l1 > 0.0 else "l2"
+    def penalty(self) -> Any:
+        """The penalty object, if one is given; else the word for it.
+
+        ``sklearn.feature_selection.SelectFromModel`` asks for the word, "l1" or "l2".
+        """
+        given = self.__dict__.get("penalty")
+        if given is not None:
+            return given
+        l1: Any = self.l1  # unchecked
+        return "l1" if isinstance(l1, Real) and float(l1) > 0.0 else "l2"
+
+    @penalty.setter
+    def penalty(self, given: Any) -> None:
+        self.__dict__["penalty"] = given
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, as they were given."""
+        return {**super().get_params(deep), "penalty": self.__dict__.get("penalty")}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``solver__x`` and ``penalty__x`` replace that by one with another x."""
+        example = "set_params(penalty=ElasticNet(l1=0.01))"
+        super().set_params(**self._with_nested("penalty", params, example))
+        return self
 
     def _settings(self) -> FitSettings:
         return self._loss_settings(self._penalty())
 
     def _penalty(self) -> Penalty:
-        given = self.l1, self.l2, self.penalty_weights, self.groups
-        return penalty_of(get_loss(self.loss), *given)
+        given, loss = self.__dict__.get("penalty"), get_loss(self.loss)
+        if given is None:
+            return penalty_of(loss, self.l1, self.l2, self.penalty_weights, self.groups)
+        return given_penalty(
+            loss, given, l1=self.l1, l2=self.l2, penalty_weights=self.penalty_weights,
+            groups=self.groups,
+        )  # fmt: skip
+
+    @property
+    def _given_weights(self) -> Any:
+        given = self.__dict__.get("penalty")
+        return self.penalty_weights if given is None else given.weights

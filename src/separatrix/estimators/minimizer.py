@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,11 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
-from ..losses import Loss, PerceptronLoss, get_loss
+from ..losses import Loss, get_loss
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
-from ..penalties import L2, Penalty
+from ..penalties import Penalty
 from ..solvers import GradientDescent, Solver, choose
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
@@ -125,13 +125,13 @@ class LossModel(LinearModel):
             raise ValueError(
                 f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
             )
-        perceptron = isinstance(loss.for_classes(2), PerceptronLoss)
+        homogeneous = loss.for_classes(2).homogeneous
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             tol=checks.number("tol", self.tol, optional=True),
-            no_mistakes=perceptron and penalty == L2(0.0),
+            no_mistakes=homogeneous and penalty.absent,
         )
-        return FitSettings(loss, penalty, stop, "best" if perceptron else "last")
+        return FitSettings(loss, penalty, stop, "best" if homogeneous else "last")
 
     def _asks_by_row(self) -> bool:
         return isinstance(self.solver, Solver) and self.solver.by_row
@@ -150,27 +150,34 @@ class LossModel(LinearModel):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""
-        nested = {
-            name.removeprefix("solver__"): params.pop(name)
-            for name in list(params)
-            if name.startswith("solver__")
-        }
-        if nested:
-            solver = params.get("solver", self.solver)
-            if not isinstance(solver, Solver):
-                raise ValueError(
-                    f"solver={solver!r} has no parameters to set: name a solver first, e.g. "
-                    "set_params(solver=GradientDescent(batch_size=32))"
-                )
-            known = [f.name for f in fields(solver) if f.name != "reason"]
-            if unknown := sorted(set(nested) - set(known)):
-                raise ValueError(
-                    f"Invalid parameter {unknown[0]!r} for solver {solver!r}. "
-                    f"Valid parameters are: {known!r}."
-                )
-            params["solver"] = replace(solver, **nested, reason="")
-        super().set_params(**params)
+        example = "set_params(solver=GradientDescent(batch_size=32))"
+        super().set_params(**self._with_nested("solver", params, example))
         return self
+
+    def _with_nested(self, kind: str, params: dict[str, Any], example: str) -> dict[str, Any]:
+        """Parameters with ``kind__x=...`` as an object of that kind with another x."""
+        prefix, others = f"{kind}__", dict(params)
+        nested = {
+            name.removeprefix(prefix): others.pop(name)
+            for name in params
+            if name.startswith(prefix)
+        }
+        if not nested:
+            return others
+        given = others.get(kind, self.get_params(deep=False).get(kind))
+        if not is_dataclass(given) or isinstance(given, type):
+            raise ValueError(
+                f"{kind}={given!r} has no parameters to set: name a {kind} first, e.g. {example}"
+            )
+        known = [f.name for f in fields(given) if f.name != "reason"]
+        if unknown := sorted(set(nested) - set(known)):
+            raise ValueError(
+                f"Invalid parameter {unknown[0]!r} for {kind} {given!r}. "
+                f"Valid parameters are: {known!r}."
+            )
+        reason = {"reason": ""} if hasattr(given, "reason") else {}
+        others[kind] = replace(given, **nested, **reason)
+        return others
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:

@@ -8,8 +8,16 @@ import numpy as np
 
 from ..losses import Loss
 from ..numeric import checks
-from ..penalties import L2, ElasticNet, GroupLasso, Penalty, SparsityInducing
+from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..penalties.group_lasso import CLASSES
+
+DEFAULT_L2 = 1e-4
+SKLEARN_WORDS = {
+    "l1": "set l1, e.g. l1=0.01 (and l2=0 for no squares)",
+    "l2": "set l2, e.g. l2=1e-4",
+    "elasticnet": "set l1 and l2, e.g. l1=0.01, l2=1e-4",
+    "none": "set l2=0",
+}
 
 
 def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = None) -> Penalty:
@@ -35,17 +43,34 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
     return GroupLasso(l1, l2, factors, numbers)
 
 
-def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
-    """Refuse weights or groups whose number differs from the number of features."""
-    if isinstance(penalty, L2) or not isinstance(penalty, SparsityInducing):
-        return
-    groups = getattr(penalty, "groups", CLASSES)
-    for name, given in (("penalty_weights", penalty.weights), ("groups", groups)):
-        if given is not None and given != CLASSES and len(given) != n_features:
+def given_penalty(loss: Loss, penalty: Any, **shorthand: Any) -> Penalty:
+    """A penalty that was given as an object, checked; any shorthand as well is an error."""
+    if isinstance(penalty, str):
+        remedy = SKLEARN_WORDS.get(penalty, "set l1 and l2")
+        raise ValueError(
+            f"penalty={penalty!r}: penalty takes an object such as ElasticNet(l1=0.01), not a "
+            f"word; {remedy}"
+        )
+    # The check of an argument, which may be anything.
+    if not isinstance(penalty, Penalty):
+        raise TypeError(
+            "penalty must be None or a penalty object such as L2(...), ElasticNet(...) or "
+            f"GroupLasso(...), got {penalty!r} of type {type(penalty).__name__}"
+        )
+    defaults = {"l2": DEFAULT_L2, "l1": 0.0}
+    for name, value in shorthand.items():
+        if value is not None and not (name in defaults and value == defaults[name]):
             raise ValueError(
-                f"{name} has {len(given)} entries, but there are {n_features} features: give one "
-                "for each"
+                f"{name} and penalty are both given: leave out {name}, for the object "
+                f"{type(penalty).__name__}(...) says all about the penalty, or set penalty=None"
             )
+    checks.number("l1 of penalty", penalty.l1)
+    checks.number("l2 of penalty", penalty.l2)
+    checked_weights(penalty.weights)
+    # Losses with a kink are minimised by their dual, which is known for l2 * |w|^2.
+    if not isinstance(penalty, L2):
+        refuse_loss(loss, f"penalty={type(penalty).__name__}(...)")
+    return penalty
 
 
 def checked_groups(given: Any) -> tuple[int, ...] | str | None:

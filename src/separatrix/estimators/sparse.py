@@ -17,7 +17,6 @@ from ..proofs.screening import proven_zeros
 from ..training.minimize import Result
 from .base import FitSettings
 from .minimizer import LossModel
-from .penalty_parameters import refuse_wrong_length
 
 
 class SparseModel(LossModel):
@@ -45,18 +44,23 @@ class SparseModel(LossModel):
         """Weights that are 0, but not proven to be 0, (k, d)."""
         return ~self.selected_ & ~self.zero_
 
+    @property
+    def _given_weights(self) -> Any:
+        """The factors of the penalty for every feature, or None."""
+        return self.penalty_weights
+
     def _selects_nothing(self) -> bool:
         """Whether no penalised feature has a weight."""
-        if self.penalty_weights is None:
+        if self._given_weights is None:
             return not self.selected_.any()
-        penalised = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+        penalised = np.asarray(self._given_weights, dtype=np.float64) > 0.0
         return not self.selected_[:, penalised].any()
 
     def _warn_if_nothing_is_selected(self, l1: float) -> None:
         # Then a smaller l1 selects no features either.
         separated = self.stop_ == "no minimum" or self.objective_ == 0.0
         if l1 > 0.0 and not separated and self._selects_nothing():
-            free = "" if self.penalty_weights is None else " and the features of weight 0"
+            free = "" if self._given_weights is None else " and the features of weight 0"
             warnings.warn(
                 f"l1={l1:g} is so large that no feature is selected: the model is its bias{free} "
                 "alone; a smaller l1 selects some",
@@ -65,7 +69,7 @@ class SparseModel(LossModel):
             )
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        refuse_wrong_length(settings.penalty, source.n_features)
+        settings.penalty.check_features(source.n_features)
         return super()._objective(settings, source)
 
     def _finish(self, objective: Objective, result: Result) -> None:
@@ -86,8 +90,8 @@ class SparseModel(LossModel):
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
             some, found = found, np.full(self.coef_.shape, proof.objective.penalty.l1 > 0.0)
-            if self.penalty_weights is not None:
-                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+            if self._given_weights is not None:
+                found &= np.asarray(self._given_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..losses import Logistic, MarginLoss, SquaredHinge
+from ..losses import MarginLoss
 from ..numeric.rows import Rows, row_nonzeros
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .coordinate_ascent import coordinate_epoch_twin
-from .dispatch import COMPILED
+from .dispatch import number_of
 from .online import draw_order_twin
 
 SURPRISE, CRAWLING, LEFT_BY_FAST = _loops.surprise, _loops.crawling, _loops.left_by_fast
@@ -91,7 +91,7 @@ def ascent_round(
     """
     return RoundResult(
         *_loops.ascent_round(
-            rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
+            rows, number_of(loss), y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
             careful, identified, stands_out, gap, *((None, None) if history is None else history),
         )
@@ -129,7 +129,7 @@ def ascent_round_twin(
         "bias_inv_penalty": bias_inv_penalty, "weight": weight,
     }  # fmt: skip
     p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
-    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
+    top = np.inf if loss.dual_range is None else loss.dual_range[1]
     while epochs < most_epochs and not reached:
         before, start, start_w = gap, alpha.copy(), w.copy()
         free = np.count_nonzero((alpha[at] > 0.0) & (alpha[at] < top))
@@ -150,7 +150,7 @@ def ascent_round_twin(
                 rows, y, loss, alpha, w, order[: found.n_active], row_gap[: found.n_active],
                 stands_out, orders._replace(first=orders.first + epochs), **numbers,
             )  # fmt: skip
-        if not isinstance(loss, Logistic):
+        if loss.attained:
             shrink_margin = careful * found.projected_gradient / (found.n_active or 1)
         again = np.isin(at, order[: found.n_active])
         if remembered is not None:
@@ -218,7 +218,7 @@ def subspace_step_twin(
     inv_2l2: float,
 ) -> bool:
     """On to the highest point in the space of three steps, back into the bounds; or no gain."""
-    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
+    top = np.inf if loss.dual_range is None else loss.dual_range[1]
     free = (alpha > 0.0) & (alpha < top)
     slope, own = conjugate_derivatives(loss, alpha, free)
     steps = np.vstack([alpha - start, history.alphas])
@@ -231,7 +231,7 @@ def subspace_step_twin(
         return False
     wanted = alpha + lengths @ steps
     low, high = np.zeros_like(alpha), np.full_like(alpha, top)
-    if isinstance(loss, Logistic):
+    if not loss.attained:
         low, high = NEAREST_END * alpha, 1.0 - NEAREST_END * (1.0 - alpha)
     there = np.where(free, np.clip(wanted, low, high), alpha)
     change = lengths @ moves
@@ -249,8 +249,8 @@ def subspace_step_twin(
 
 def conjugate_derivatives(loss: MarginLoss, alpha: Array, free: AnyArray) -> tuple[Array, Array]:
     """Slope of ``-phi*(-alpha)``, and minus its second derivative; 0 where they are infinite."""
-    if not isinstance(loss, Logistic):
-        own = 0.5 if isinstance(loss, SquaredHinge) else 0.0
+    if loss.attained:
+        own = 1.0 / loss.max_curvature if loss.max_curvature else 0.0
         return 1.0 - own * alpha, np.full_like(alpha, own)
     inside = np.where(free, alpha, 0.5)
     curvature = np.where(free, 1.0 / (inside * (1.0 - inside)), 0.0)

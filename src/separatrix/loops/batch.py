@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..losses import Loss, MarginLoss
+from ..losses import Loss
 from ..numeric.rows import CsrRows, Rows, shape_of, to_dense
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
@@ -100,9 +100,10 @@ def _batch_in_parts(
             rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient
         )
     if curvature is not None:
-        if not isinstance(loss, MarginLoss):
+        own = loss.column_loss
+        if own is None or s.shape[1] > 1:
             raise TypeError(f"{loss!r} is not a function of the margin")
-        curvature[:] = np.where(present, c * loss.curvature(y * s[:, 0]), 0.0)
+        curvature[:] = np.where(present, c * own.curvature(y * s[:, 0]), 0.0)
     return float(value.sum()), float((c * loss.mistakes(y, s)).sum())
 
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..losses import Logistic, MarginLoss, SquaredHinge
+from ..losses import MarginLoss
 from ..numeric.rows import Rows, row_nonzeros
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
-from .dispatch import COMPILED, Interrupted, stop_requested
+from .dispatch import Interrupted, number_of, stop_requested
 
 NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
 
@@ -50,7 +50,7 @@ def coordinate_epoch(
     """
     return EpochResult(
         *_loops.coordinate_epoch(
-            rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
+            rows, number_of(loss), y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, order, alpha, w, shrink_margin,
         )
     )  # fmt: skip
@@ -75,7 +75,7 @@ def coordinate_epoch_twin(
     """``coordinate_epoch`` in Python; what each kept row adds to the gap goes to ``row_gap``."""
     slope, gap = 0.0, 0.0
     kept: list[int] = []
-    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
+    top = np.inf if loss.dual_range is None else loss.dual_range[1]
     for i in order.copy():
         if stop_requested():
             raise Interrupted("the loop was asked to stop before its end")
@@ -83,7 +83,7 @@ def coordinate_epoch_twin(
         at, x = row_nonzeros(rows, i)
         m = y[i] * (w[:-1][at] @ x + w[-1])
         curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
-        if isinstance(loss, Logistic):
+        if not loss.attained:  # alphas only tend to their bounds
             best = _logistic_alpha(loss, alpha[i], m, curvature)
         else:
             if (alpha[i] <= 0.0 and m > 1.0 + shrink_margin) or (
@@ -114,7 +114,7 @@ def coordinate_epoch_twin(
 def _gap(loss: MarginLoss, alpha: float, m: float) -> float:
     """``phi(m) + phi*(-alpha) + alpha m``, or nearly so."""
     at = np.asarray(m)
-    if isinstance(loss, Logistic):
+    if not loss.attained:
         off = abs(alpha + float(loss.slope(at)))
         return off**2 / (2.0 * float(loss.curvature(at)) + 0.1 * off) if off else 0.0
     return float(loss.phi(at)) + float(loss.conjugate(np.asarray(alpha))) + alpha * m

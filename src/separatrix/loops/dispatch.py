@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, OneVsRest, Softmax
+from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, Softmax
 from ._compiled import _loops
 
 # By exact type: a subclass may compute otherwise.
@@ -19,10 +19,20 @@ COMPILED: dict[type[Loss], int] = {
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
-    if isinstance(loss, OneVsRest):
-        inner = COMPILED.get(type(loss.binary))
+    own = loss.column_loss
+    if own is not None and own is not loss:
+        inner = compiled(own)
         return None if inner is None else _loops.joint_ids["columns"] + inner
+    # By exact class: a subclass may be another function than the one that was compiled.
     return COMPILED.get(type(loss))
+
+
+def number_of(loss: Loss) -> int:
+    """The same for a loss that has to be compiled."""
+    number = compiled(loss)
+    if number is None:
+        raise TypeError(f"there is no compiled loop for {loss!r}")
+    return number
 
 
 Interrupted = _loops.Interrupted

@@ -116,8 +116,8 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
     if form is True or form == "one_vs_rest":
         data = {key: value for key, value in data.items() if key != "multiclass"}
     loss = registry.from_dict(Loss, data)
-    if form == "one_vs_rest" and isinstance(loss, MarginLoss):
-        return OneVsRest(loss)
+    if form == "one_vs_rest" and loss.column_loss is not None:
+        return OneVsRest(loss.column_loss)
     return loss.multiclass() if form else loss
 
 
@@ -138,21 +138,40 @@ def get_loss(loss: str | Loss) -> Loss:
     >>> get_loss("hinge"), get_loss("one_vs_rest_logistic")
     (Hinge(), OneVsRest(binary=Logistic()))
     """
+    found = known_loss(loss)
+    if not found.has_slope:
+        raise ValueError(
+            f"loss={found.name!r} counts mistakes and has no slope to descend; train with "
+            "'logistic' or 'hinge', or use separatrix.Perceptron, and measure the zero-one loss as "
+            "1 - score(X, y)"
+        )
+    return found
+
+
+def known_loss(loss: str | Loss) -> Loss:
+    """The same, also a loss to look at with which none can train."""
     if isinstance(loss, str) and loss in FORMS:
-        loss = FORMS[loss]
+        return FORMS[loss]
     if isinstance(loss, str):
         if loss not in REGISTRY:
-            known = ", ".join(name for name in (*REGISTRY, *FORMS) if name != ZeroOne.name)
+            trained = (*(name for name, each in REGISTRY.items() if each().has_slope), *FORMS)
+            known = ", ".join(trained)
             raise ValueError(f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object")
-        loss = REGISTRY[loss]()
+        return REGISTRY[loss]()
+    # The check of an argument, which may be anything.
     if not isinstance(loss, Loss):
         raise TypeError(
             f"loss must be a name or a Loss object, got {loss!r} of type {type(loss).__name__}"
         )
-    if isinstance(loss, ZeroOne):
-        raise ValueError(
-            "loss='zero_one' counts mistakes and has no slope to descend; train with 'logistic' "
-            "or 'hinge', or use separatrix.Perceptron, and measure the zero-one loss as "
-            "1 - score(X, y)"
-        )
     return loss
+
+
+def one_vs_rest_name(loss: Loss) -> str | None:
+    """The name of this loss with one column per class, each against the rest; None if it has none.
+
+    >>> [one_vs_rest_name(each) for each in (Hinge(), SquaredHinge(), PerceptronLoss())]
+    ['one_vs_rest_hinge', 'squared_hinge', None]
+    """
+    own = loss.column_loss
+    name = "" if own is None else OneVsRest(own).name
+    return name if name in REGISTRY or name in FORMS else None

@@ -11,6 +11,12 @@ from ..numeric.registry import Registered
 from ..numeric.types import AnyArray, Array
 from .rivals import best_rival
 
+Entries = Callable[[int, int], "Array | None"]
+FORMULA = frozenset({"value", "gradient", "phi", "slope", "conjugate"})
+"""What defines a loss: a subclass that changes any of these is another loss."""
+OF_FORMULA = ("homogeneous", "log_likelihood", "dual_range", "constant_curvature")
+"""What is true of one formula: a subclass that changes the formula states it anew."""
+
 REGISTRY: dict[str, type[Loss]] = {}
 MULTICLASS: dict[type, Callable[[Any], Loss]] = {}
 """By the class of a loss for two classes, its form for more; a subclass has that of its parent.
@@ -20,6 +26,11 @@ Filled in :mod:`separatrix.losses.multiclass` and :mod:`separatrix.losses.one_vs
 
 class Loss(Registered):
     """What a wrong answer costs, given the true labels and the scores, row by row.
+
+    Solvers and proofs ask a loss what it can do, not which class it is. The attributes below are
+    statements about the loss, and they are trusted. ``homogeneous``, ``log_likelihood``,
+    ``dual_range`` and ``constant_curvature`` are not inherited by a subclass that changes the
+    formula.
 
     See Also
     --------
@@ -42,6 +53,25 @@ class Loss(Registered):
     """Whether the least loss of a row is taken at some score, and not only approached."""
     max_curvature: ClassVar[float | None] = None
     """Largest second derivative, for the default step of gradient descent, where known."""
+    constant_curvature: ClassVar[float | None] = None
+    """The second derivative by a score, if it is the same everywhere: the loss is quadratic."""
+    shifts: ClassVar[bool] = False
+    """Whether only differences of scores matter, so that biases are reported with sum 0."""
+    homogeneous: ClassVar[bool] = False
+    """Whether scores times c > 0 cost c times as much: weights of 0 are then a useless minimum."""
+    log_likelihood: ClassVar[bool] = False
+    """Whether it is minus the log of a probability: its conjugate is minus the entropy of the
+    probabilities, and its third derivative is no larger than its second."""
+    dual_range: ClassVar[tuple[float, float] | None] = None
+    """Where the conjugate is finite, if known; from 0 on for a loss that falls to 0 as margins
+    grow."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not FORMULA.isdisjoint(cls.__dict__):
+            for name in OF_FORMULA:
+                if name not in cls.__dict__:
+                    setattr(cls, name, getattr(Loss, name))
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Loss of each row, (n,), for scores (n, k)."""
@@ -61,10 +91,62 @@ class Loss(Registered):
             wrong = np.logical_not(own > best)
         return wrong
 
+    def steepness(self, mean: float) -> float:
+        """A bound on the mean length of the gradient by the scores, given the mean loss.
+
+        It says how far rounded scores can change the mean loss, and proofs allow for that. A loss
+        that does not define it gets a rough estimate, which is enough to compare two values of
+        the objective. A proof is refused then (``has_steepness``).
+        """
+        return steepness_of_square(mean)
+
+    @property
+    def has_steepness(self) -> bool:
+        """Whether the loss defines ``steepness``, without which nothing is proven."""
+        return type(self).steepness is not Loss.steepness
+
+    @property
+    def column_loss(self) -> MarginLoss | None:
+        """The loss of a margin whose sum over the columns of scores this is.
+
+        For two classes there is one column, and it is the loss itself. None if the loss couples
+        the classes.
+        """
+        return None
+
+    def signs(self, y: AnyArray, scores: Array) -> Array:
+        """By which scores are multiplied to get the margins of ``column_loss``; broadcasts."""
+        raise TypeError(f"{self!r} is not a function of a margin, nor of one for each class")
+
+    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
+        """Second derivative by the scores times V, both (n, k)."""
+        raise TypeError(f"{self!r} defines no curvature")
+
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """A function of two classes: the second derivative by their scores, (n,).
+
+        None where it is always 0.
+        """
+        raise TypeError(f"{self!r} defines no curvature")
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Those entries, weighted and summed over the rows, (k, k)."""
+        raise TypeError(f"{self!r} defines no curvature")
+
+    @property
+    def spares(self) -> bool:
+        """Whether rows of large margin cost nothing at all, so that their alphas are 0."""
+        return self.attained and self.dual_range is not None and self.dual_range[0] == 0.0
+
     @property
     def has_curvature(self) -> bool:
         """Whether the loss defines its second derivative."""
         return False
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether there is a slope to descend, so that one can train with it."""
+        return True
 
     @property
     def has_convex_model(self) -> bool:
@@ -92,7 +174,7 @@ class MarginLoss(Loss):
     """A loss for two classes: scalar functions of the margin, vectorised.
 
     A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
-    ``conjugate`` only if fits should prove how near their minimum they are.
+    ``conjugate`` and ``steepness`` only if fits should prove how near their minimum they are.
 
     See Also
     --------
@@ -158,6 +240,21 @@ class MarginLoss(Loss):
         return type(self).curvature is not MarginLoss.curvature
 
     @property
+    def has_slope(self) -> bool:
+        """Whether the loss defines its derivative."""
+        return type(self).slope is not MarginLoss.slope
+
+    @property
+    def column_loss(self) -> MarginLoss | None:
+        """Itself: there is one column of scores."""
+        return self
+
+    def signs(self, y: AnyArray, scores: Array) -> Array:
+        """The labels, -1 and +1: (n, 1)."""
+        signs: Array = y[:, None]
+        return signs
+
+    @property
     def has_convex_model(self) -> bool:
         """Whether it is curved, and convex or a square."""
         square = type(self).gauss_newton is not MarginLoss.gauss_newton
@@ -176,3 +273,11 @@ class MarginLoss(Loss):
         """Derivative by the scores, (n, 1)."""
         gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
         return gradient
+
+
+def steepness_of_square(mean: float) -> float:
+    """A bound for a loss whose slope s is at most 1, or at most twice the loss's root.
+
+    By Jensen's inequality: the mean of the roots is at most the root of the mean.
+    """
+    return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))

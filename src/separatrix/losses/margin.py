@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import entr, xlog1py
 
 from ..numeric.types import Array
-from .base import MarginLoss
+from .base import MarginLoss, steepness_of_square
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class PerceptronLoss(MarginLoss):
 
     name = "perceptron"
     smooth = False
+    homogeneous = True
 
     def phi(self, m: Array) -> Array:
         """max(0, -m)."""
@@ -67,6 +68,10 @@ class PerceptronLoss(MarginLoss):
     def slope(self, m: Array) -> Array:
         """-1 for a mistake, m = 0 included."""
         return np.where(m > 0, 0.0, -1.0)
+
+    def steepness(self, mean: float) -> float:
+        """No tighter than it has to be: nothing is proven of this loss."""
+        return steepness_of_square(mean)
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ class Logistic(MarginLoss):
     name = "logistic"
     attained = False
     max_curvature = 0.25
+    log_likelihood = True
+    dual_range = 0.0, 1.0
 
     def phi(self, m: Array) -> Array:
         """log(1 + e^-m), without overflow."""
@@ -109,6 +116,10 @@ class Logistic(MarginLoss):
         """alpha log(alpha) + (1 - alpha) log(1 - alpha), for alpha in [0, 1]."""
         conjugate: Array = xlog1py(1.0 - alpha, -alpha) - entr(alpha)
         return conjugate
+
+    def steepness(self, mean: float) -> float:
+        """1."""
+        return 1.0
 
     def probability(self, scores: Array) -> Array:
         """P(larger class) at each score."""
@@ -139,6 +150,8 @@ class Squared(MarginLoss):
 
     name = "squared"
     max_curvature = 2.0
+    constant_curvature = 2.0
+    dual_range = -np.inf, np.inf
 
     def phi(self, m: Array) -> Array:
         """(1 - m)^2."""
@@ -157,6 +170,10 @@ class Squared(MarginLoss):
         """alpha^2 / 4 - alpha, for any alpha: very good rows have a negative one."""
         conjugate: Array = alpha * (0.25 * alpha - 1.0)
         return conjugate
+
+    def steepness(self, mean: float) -> float:
+        """Of a square."""
+        return steepness_of_square(mean)
 
 
 @dataclass(frozen=True)
@@ -203,6 +220,10 @@ class TanhSquared(MarginLoss):
         curvature: Array = 2.0 * rise**2
         return curvature
 
+    def steepness(self, mean: float) -> float:
+        """Of a square."""
+        return steepness_of_square(mean)
+
     @staticmethod
     def _parts(m: Array) -> tuple[Array, Array]:
         """1 - tanh m and 1 - tanh^2 m, without cancellation for large |m|."""
@@ -229,6 +250,7 @@ class Hinge(MarginLoss):
 
     name = "hinge"
     smooth = False
+    dual_range = 0.0, 1.0
 
     def phi(self, m: Array) -> Array:
         """max(0, 1 - m)."""
@@ -241,6 +263,10 @@ class Hinge(MarginLoss):
     def conjugate(self, alpha: Array) -> Array:
         """-alpha, for alpha in [0, 1]."""
         return -alpha
+
+    def steepness(self, mean: float) -> float:
+        """1."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -262,6 +288,7 @@ class SquaredHinge(MarginLoss):
 
     name = "squared_hinge"
     max_curvature = 2.0
+    dual_range = 0.0, np.inf
 
     def phi(self, m: Array) -> Array:
         """max(0, 1 - m)^2."""
@@ -280,3 +307,7 @@ class SquaredHinge(MarginLoss):
         """alpha^2 / 4 - alpha, for alpha >= 0."""
         conjugate: Array = alpha * (0.25 * alpha - 1.0)
         return conjugate
+
+    def steepness(self, mean: float) -> float:
+        """Of a square."""
+        return steepness_of_square(mean)

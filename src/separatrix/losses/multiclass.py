@@ -11,20 +11,17 @@ Classification and Scene Analysis (1973), Kesler's construction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array
-from .base import MULTICLASS, Loss, MarginLoss
+from .base import MULTICLASS, Entries, Loss, MarginLoss, steepness_of_square
 from .margin import Hinge, Logistic, PerceptronLoss
 from .rivals import best_rival
-
-Entries = Callable[[int, int], "Array | None"]
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,7 @@ class Joint(Loss):
 
     binary: MarginLoss
 
-    shifts: ClassVar[bool] = True
-    """Whether only differences of scores matter, so that biases are reported with sum 0."""
+    shifts = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -79,21 +75,6 @@ class Joint(Loss):
     def has_conjugate(self) -> bool:
         """As the two-class loss."""
         return self.binary.has_conjugate
-
-    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
-        """Second derivative by the scores times V, both (n, k)."""
-        raise NotImplementedError
-
-    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
-        """A function of two classes: the second derivative by their scores, (n,).
-
-        None where it is always 0.
-        """
-        raise NotImplementedError
-
-    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
-        """Those entries, weighted and summed over the rows, (k, k)."""
-        raise NotImplementedError
 
 
 def _from_to(y: AnyArray, rival: AnyArray, where: AnyArray, k: int) -> Array:
@@ -129,6 +110,7 @@ class JointPerceptron(Joint):
     """
 
     smooth = False
+    homogeneous = True
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """How far the best rival is ahead."""
@@ -139,6 +121,10 @@ class JointPerceptron(Joint):
         """+1 for the best rival, -1 for the true class, on a mistake."""
         own, rival, best = best_rival(y, scores)
         return _from_to(y, rival, np.logical_not(own > best), scores.shape[1])
+
+    def steepness(self, mean: float) -> float:
+        """No tighter than it has to be: nothing is proven of this loss."""
+        return steepness_of_square(mean)
 
 
 @dataclass(frozen=True)
@@ -165,6 +151,7 @@ class CrammerSinger(Joint):
     """
 
     smooth = False
+    dual_range = 0.0, 1.0
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """How far the best rival is ahead, with a margin of 1."""
@@ -175,6 +162,10 @@ class CrammerSinger(Joint):
         """+1 for the best rival, -1 for the true class, inside the margin."""
         own, rival, best = best_rival(y, scores)
         return _from_to(y, rival, 1.0 + best - own > 0.0, scores.shape[1])
+
+    def steepness(self, mean: float) -> float:
+        """1, by the largest difference of scores."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -202,11 +193,17 @@ class Softmax(Joint):
 
     attained = False
     max_curvature = 0.5
+    log_likelihood = True
+    dual_range = 0.0, 1.0
 
     @property
     def has_curvature(self) -> bool:
         """Yes."""
         return True
+
+    def steepness(self, mean: float) -> float:
+        """1, by the largest difference of scores."""
+        return 1.0
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Negative log-likelihood."""

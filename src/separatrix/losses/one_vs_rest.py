@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..numeric.types import AnyArray, Array
-from .base import MULTICLASS, MarginLoss
-from .multiclass import Entries, Joint
+from .base import MULTICLASS, Entries, MarginLoss, steepness_of_square
+from .multiclass import Joint
 
 ONE_VS_REST = "one_vs_rest_"
 """Before the name of a loss: each class against the rest, whatever its own form for more is."""
@@ -76,6 +76,34 @@ class OneVsRest(Joint):
     def max_curvature(self) -> float | None:  # type: ignore[override]
         """As the two-class loss."""
         return self.binary.max_curvature
+
+    @property
+    def constant_curvature(self) -> float | None:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.constant_curvature
+
+    @property
+    def dual_range(self) -> tuple[float, float] | None:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.dual_range
+
+    @property
+    def column_loss(self) -> MarginLoss:
+        """The two-class loss."""
+        return self.binary
+
+    def signs(self, y: AnyArray, scores: Array) -> Array:
+        """+1 in the column of the true class, -1 elsewhere: (n, k)."""
+        return signs(y, scores)
+
+    @property
+    def has_steepness(self) -> bool:
+        """As the two-class loss."""
+        return self.binary.has_steepness
+
+    def steepness(self, mean: float) -> float:
+        """At least that of the two-class loss."""
+        return max(self.binary.steepness(mean), steepness_of_square(mean))
 
     @property
     def has_curvature(self) -> bool:

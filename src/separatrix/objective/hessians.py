@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block
-from ..losses import Joint, Loss, MarginLoss, Squared
+from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 from .gram import gram
@@ -22,15 +22,16 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
 
     Of a loss that is not convex that of a model that is, which is never negative.
     """
-    weight = block.weight
-    if type(loss) is Squared:  # the same at any score
-        curvature = np.full(len(block.y), 2.0) if weight is None else 2.0 * weight
+    weight, same = block.weight, loss.constant_curvature
+    own = loss.column_loss if len(W) == 1 else None
+    if own is not None and same is not None:  # at any score
+        curvature = np.full(len(block.y), same) if weight is None else same * weight
         return lambda a, b: curvature
-    if isinstance(loss, MarginLoss) and not loss.convex:
-        model = loss.model_curvature(block.y * loops.scores(block.X, W)[:, 0])
+    if own is not None and not own.convex:
+        model = own.model_curvature(block.y * loops.scores(block.X, W)[:, 0])
         curvature = np.where(block.weights != 0.0, block.weights * model, 0.0)
         return lambda a, b: curvature
-    if isinstance(loss, MarginLoss):
+    if own is not None:
         curvature = np.empty(len(block.y))
         loops.batch_pass(block.X, block.y, loss, W, weight=weight, curvature=curvature)
         if not np.all(curvature >= 0.0):
@@ -39,7 +40,7 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
                 "in its class and use LBFGS()"
             )
         return lambda a, b: curvature
-    entries = as_joint(loss).curvature_entries(block.y, loops.scores(block.X, W))
+    entries = loss.curvature_entries(block.y, loops.scores(block.X, W))
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -61,7 +62,7 @@ def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -
 
 def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
     """The second derivative of a block's sum by all standardised variables."""
-    curvature, shifts = curvature_of(block, loss, W), getattr(loss, "shifts", False)
+    curvature, shifts = curvature_of(block, loss, W), loss.shifts
     return assemble_hessian(
         len(W), W.shape[1], curvature, lambda c: gram(block.X, c, standardization), shifts
     )
@@ -87,10 +88,3 @@ def assemble_hessian(
             for c in (a, b) if shifts else ():
                 hessian[c * d : (c + 1) * d, c * d : (c + 1) * d] -= part
     return hessian
-
-
-def as_joint(loss: Loss) -> Joint:
-    """A loss of all scores, which has second derivatives by them."""
-    if not isinstance(loss, Joint):
-        raise TypeError(f"{loss!r} defines no curvature")
-    return loss

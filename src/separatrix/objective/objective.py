@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import InMemory, Source
-from ..losses import Loss, MarginLoss, OneVsRest, Softmax
+from ..losses import Loss
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
@@ -94,11 +94,12 @@ class Objective:
 
     def column(self, number: int) -> Objective:
         """A class against the rest: of a loss with a column per class, one term of the sum."""
-        if not isinstance(self.loss, OneVsRest):
+        loss = self.loss.column_loss
+        if loss is None or self.shape[0] == 1:
             raise TypeError(f"{self.loss!r} is no sum over classes, each against the rest")
         y = np.where(self.in_memory.y == number, 1.0, -1.0)
         source = self.in_memory.with_labels(y, np.array([False, True]))
-        own = replace(self, loss=self.loss.binary, source=source)
+        own = replace(self, loss=loss, source=source)
         own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
         return own
 
@@ -173,11 +174,11 @@ class Objective:
         All rows of a class are alike there.
         """
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
-        loss = self.loss.binary if isinstance(self.loss, OneVsRest) else self.loss
-        if type(loss) is Softmax:  # all classes are as probable
+        loss = self.loss.column_loss
+        if loss is None and self.loss.log_likelihood:  # all classes are as probable
             gradient = self.class_sums.sum(axis=0) / len(W) - self.class_sums
             return self._evaluation(total * np.log(len(W)), gradient, W, total)
-        if not isinstance(loss, MarginLoss):
+        if loss is None:
             return self.value_and_gradient(W)
         sums = self.class_sums
         against = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - sums.sum(axis=0)

@@ -8,8 +8,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Loss, OneVsRest
-from ..losses.one_vs_rest import signs
+from ..losses import Loss
 from ..numeric.types import Array
 from .objective import Objective
 
@@ -30,6 +29,6 @@ class SmallestMargins(Sum[tuple[list[float]]]):
     def of(self, block: Block) -> tuple[list[float]]:
         """From scores of twice the working precision."""
         scores, _ = loops.compensated_scores(block.X, self.W)
-        sign = signs(block.y, scores) if isinstance(self.loss, OneVsRest) else block.y[:, None]
+        sign = self.loss.signs(block.y, scores)
         counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)
         return ([float(np.min(sign * scores, where=counts, initial=np.inf))],)

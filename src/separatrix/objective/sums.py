@@ -27,13 +27,13 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Loss, MarginLoss, OneVsRest, Squared
+from ..losses import Loss
 from ..numeric.rows import CsrRows, shape_of, slice_rows, take_features
 from ..numeric.standardization import Standardization
 from ..numeric.threads import run_on_threads
 from ..numeric.types import AnyArray, Array, Ints
 from .gram import gram, gram_blocked
-from .hessians import as_joint, assemble_hessian, class_curvature, curvature_of, hessian_of
+from .hessians import assemble_hessian, class_curvature, curvature_of, hessian_of
 from .thresholds import GRAM_ROWS, GRAM_TILE
 
 S = TypeVar("S")
@@ -196,9 +196,9 @@ class WorkingHessian(Sum[tuple[Array]]):
             return gram(rows, weight, self.standardization)
 
         k, m = len(self.W), len(self.features) + 1
-        if isinstance(self.loss, OneVsRest):
+        if self.loss.column_loss is not None:
             return (np.stack([products(np.asarray(curvature(c, c))) for c in range(k)]),)
-        shifts = getattr(self.loss, "shifts", False)
+        shifts = self.loss.shifts
         return (assemble_hessian(k, m, curvature, products, shifts)[None],)
 
     def of_given(self, standardization: Standardization) -> Given[WorkingHessian]:
@@ -220,15 +220,14 @@ class HessianProduct(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
-        loss = self.loss
-        if isinstance(loss, OneVsRest) and type(loss.binary) is Squared:
-            loss = loss.binary  # all columns curve alike, at any score
-        if isinstance(loss, MarginLoss):
-            curvature = curvature_of(block, loss, self.W)(0, 0)
+        own = self.loss.column_loss
+        # Columns of a quadratic loss curve alike, at any score.
+        if own is not None and (len(self.W) == 1 or own.constant_curvature is not None):
+            curvature = curvature_of(block, own, self.W[:1])(0, 0)
             loops.hessian_product(block.X, np.asarray(curvature), self.V, product)
             return (product,)
         scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.V)
-        change = as_joint(self.loss).curvature_product(block.y, scores, turn)
+        change = self.loss.curvature_product(block.y, scores, turn)
         loops.transpose_product(block.X, block.weights[:, None] * change, product)
         return (product,)
 
@@ -251,14 +250,13 @@ class BiasCurvature(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """(k, k)."""
-        if isinstance(self.loss, MarginLoss):
+        if len(self.W) == 1:
             curvature = curvature_of(block, self.loss, self.W)(0, 0)
             return (np.sum(np.asarray(curvature)).reshape(1, 1),)
         weight = block.weights
         present = weight != 0.0  # others may have scores that are not finite
         scores = loops.scores(block.X, self.W)[present]
-        loss = as_joint(self.loss)
-        return (loss.curvature_sum(block.y[present], scores, weight[present]),)
+        return (self.loss.curvature_sum(block.y[present], scores, weight[present]),)
 
     def of_given(self, standardization: Standardization) -> Given[BiasCurvature]:
         """Scores are the same by other weights."""

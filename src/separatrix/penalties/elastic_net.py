@@ -34,10 +34,6 @@ class ElasticNet(SparsityInducing):
 
     name = "elastic_net"
 
-    def lengths(self, V: Array) -> Array:
-        """Every weight is a block, its length its absolute value."""
-        return np.abs(V)
-
     @property
     def block_weights(self) -> Array:
         """The p_j."""
@@ -47,10 +43,6 @@ class ElasticNet(SparsityInducing):
     def length_factors(self) -> Array:
         """The p_j."""
         return self.feature_weights
-
-    def by_feature(self, of_blocks: Array) -> Array:
-        """As they are."""
-        return of_blocks
 
     def rest(self, W: Array) -> Array:
         """``l1 * p_j * |w_j|``."""

@@ -38,14 +38,15 @@ class L2(Penalty):
             return 0.0
         return scaled_square(W[:, :-1], by=self.l2)
 
-    def rest(self, W: Array) -> Array:
-        """Nothing."""
-        return np.zeros_like(W)
-
     @property
     def coercive(self) -> bool:
         """Unless it is none."""
         return self.l2 > 0.0
+
+    @property
+    def absent(self) -> bool:
+        """If it is none."""
+        return self.l2 == 0.0
 
     def gradient(self, W: Array) -> Array:
         """Derivative at W, zero for the biases."""
@@ -58,10 +59,6 @@ class L2(Penalty):
         diagonal = np.full(shape, 2.0 * self.l2)
         diagonal[:, -1] = 0.0
         return diagonal
-
-    def prox(self, W: Array, step: float | Array) -> Array:
-        """W: all of it is smooth."""
-        return W
 
     def conjugate(self, V: Array) -> float:
         """``|V|^2 / (4 * l2)``; without a penalty there is no largest one but for V = 0."""
@@ -76,14 +73,6 @@ class L2(Penalty):
         if not self.l2 or not gain > 0.0:
             return 0.0
         return min(0.5 * gain / max(self.conjugate(V), SMALLEST_NORMAL), 1.0)
-
-    def violation(self, W: Array, gradient: Array) -> Array:
-        """The gradient, without signs."""
-        return np.abs(gradient)
-
-    def largest(self, gradient: Array) -> float:
-        """No strength makes a weight 0 that the loss moves away from it."""
-        return np.inf if gradient[:, :-1].any() else 0.0
 
     def with_l2(self, l2: float) -> L2:
         """Of another strength."""

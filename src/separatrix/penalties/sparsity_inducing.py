@@ -10,8 +10,7 @@ import numpy as np
 
 from ..numeric.dot import scaled_square
 from ..numeric.lazy import cached_property
-from ..numeric.tolerances import EPS
-from ..numeric.types import Array
+from ..numeric.types import Array, Ints
 from .base import Penalty
 
 
@@ -41,10 +40,6 @@ class SparsityInducing(Penalty):
         """The p_j, (d,), or (1,) where all are 1."""
         return np.ones(1) if self.weights is None else np.array(self.weights)
 
-    @abstractmethod
-    def lengths(self, V: Array) -> Array:
-        """Of the blocks of V (k, d): (k, blocks of a class), or (1, blocks) over all classes."""
-
     @property
     @abstractmethod
     def block_weights(self) -> Array:
@@ -54,15 +49,6 @@ class SparsityInducing(Penalty):
     @abstractmethod
     def length_factors(self) -> Array:
         """What ``l1`` times the length of a block is multiplied with, likewise."""
-
-    @abstractmethod
-    def by_feature(self, of_blocks: Array) -> Array:
-        """Numbers of blocks as those of the features in them."""
-
-    @property
-    def rounding_of_lengths(self) -> float:
-        """How far a length may be off, in units of itself."""
-        return EPS
 
     @property
     def thresholds(self) -> Array:
@@ -81,6 +67,26 @@ class SparsityInducing(Penalty):
     def coercive(self) -> bool:
         """Unless some features are free."""
         return self.l1 + self.l2 > 0.0 and bool(np.all(self.feature_weights > 0.0))
+
+    @property
+    def absent(self) -> bool:
+        """If it is none, or all features are free."""
+        return self.l1 + self.l2 == 0.0 or not np.any(self.feature_weights)
+
+    def free_features(self, d: int) -> Ints:
+        """Those of weight 0."""
+        weights = np.broadcast_to(self.feature_weights, d)
+        return np.flatnonzero(weights * (self.l1 + self.l2) == 0.0)
+
+    def check_features(self, n_features: int) -> None:
+        """There is a weight and a group for each feature, or none for any."""
+        groups = None if isinstance(self.groups, str) else self.groups
+        for name, given in (("penalty_weights", self.weights), ("groups", groups)):
+            if given is not None and len(given) != n_features:
+                raise ValueError(
+                    f"{name} has {len(given)} entries, but there are {n_features} features: give "
+                    "one for each"
+                )
 
     def gradient(self, W: Array) -> Array:
         """Derivative of the squares at W, zero for the biases."""

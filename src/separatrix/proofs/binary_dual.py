@@ -32,12 +32,12 @@ class BinaryDualLoss(DualLoss):
     @property
     def bounded(self) -> bool:
         """Whether alphas come to rest at a bound: not where slopes only tend to theirs."""
-        return not isinstance(self.loss, Logistic)
+        return self.loss.attained
 
     @property
     def most(self) -> float:
         """The upper bound of the alphas."""
-        return np.inf if isinstance(self.loss, SquaredHinge) else 1.0
+        return np.inf if self.loss.dual_range is None else self.loss.dual_range[1]
 
     def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
         """``clip(center + penalty_parameter * (1 - m), 0, 1)`` for the hinge, else -phi'(m)."""
@@ -140,15 +140,16 @@ def _weighted_quantile_bias(y: Array, scores: Array, weight: Array) -> float:
 
 
 def has_dual(loss: Loss) -> bool:
-    """Whether the dual of this loss is known here; by exact type, as a subclass may differ."""
+    """Whether the dual of this loss is climbed here, row by row."""
+    # By exact class: the compiled loops climb these duals, and a subclass may differ.
     return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)
 
 
 def dual_loss_of(objective: Objective) -> DualLoss:
     """The dual of the objective's loss, row by row."""
     loss = objective.loss
-    if isinstance(loss, MarginLoss):
-        return BinaryDualLoss(loss)
+    if loss.column_loss is not None:
+        return BinaryDualLoss(loss.column_loss)
     own = objective.class_sums / objective.source.weight_sum
     return CrammerSingerDualLoss(objective.shape[0], own)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import entr, xlog1py
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
-from ..losses.one_vs_rest import signs
+from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
 from ..objective.sums import Given
@@ -85,30 +84,28 @@ class CorrectedTangents(Sum[Sums]):
 
 def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
     """The dual variables of some rows at their scores, corrected by a turn of these."""
-    if isinstance(loss, Softmax):
+    binary = loss.column_loss
+    if binary is None:
         return _of_softmax(loss, y, scores, turn)
-    binary = loss.binary if isinstance(loss, OneVsRest) else loss
-    if not isinstance(binary, MarginLoss):
-        raise TypeError(f"no conjugate of {loss!r} is known here")
-    sign = signs(y, scores) if isinstance(loss, OneVsRest) else y[:, None]
+    sign = loss.signs(y, scores)
     m, turn = sign * scores, sign * turn
     curvature = binary.curvature(m)
     alpha = -binary.slope(m) - curvature * turn
     conjugates = binary.conjugate(alpha)
-    if isinstance(binary, Logistic):
+    if binary.log_likelihood:
         rest = -binary.slope(-m) + curvature * turn  # 1 - alpha, without cancellation
         conjugates = -entr(alpha) - entr(rest)  # infinite below 0
         distances = np.minimum(alpha, rest)
         steepness = np.abs(np.log(alpha / rest)) + NEARBY
     else:
         distances = np.full_like(alpha, np.inf)
-        if isinstance(binary, SquaredHinge):
+        if binary.spares:
             conjugates, distances = np.where(alpha >= 0.0, conjugates, np.inf), alpha
         steepness = np.abs(0.5 * alpha - 1.0)
     return Corrected(conjugates.sum(axis=1), -sign * alpha, distances, curvature, steepness)
 
 
-def _of_softmax(loss: Softmax, y: AnyArray, scores: Array, turn: Array) -> Corrected:
+def _of_softmax(loss: Any, y: AnyArray, scores: Array, turn: Array) -> Corrected:
     """The probabilities; a row's own is what the others leave of 1."""
     own = np.arange(len(y)), y
     p = loss.probability(scores)

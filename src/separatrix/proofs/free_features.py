@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ..losses import Logistic, Loss, OneVsRest, Softmax, Squared, SquaredHinge
+from ..losses import Loss
 from ..numeric.linear_systems import solve
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
@@ -36,10 +36,9 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Evaluation, Objective
 from ..objective.sums import WorkingHessian
-from ..penalties import L2, SparsityInducing
 from .corrected_tangents import CorrectedTangents
 from .dependent_features import independent
-from .rounding import SUMS, steepness
+from .rounding import SUMS
 from .smooth_bound import LowerBound, scaled_bound
 
 READS = 2  # of the data, for a bound
@@ -51,24 +50,17 @@ GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, in units of what t
 def is_bounded(objective: Objective) -> bool:
     """Whether such bounds exist: some weights are penalised, and the range of the loss is known."""
     penalty = objective.penalty
-    penalised = isinstance(penalty, SparsityInducing) and penalty.l1 + penalty.l2 > 0.0
-    return penalised and _has_known_range(objective.loss)
+    some = len(penalty.free_features(objective.source.n_features)) < objective.source.n_features
+    return some and _has_known_range(objective.loss)
 
 
 def _has_known_range(loss: Loss) -> bool:
-    binary = loss.binary if isinstance(loss, OneVsRest) else loss
-    return isinstance(loss, Softmax) or type(binary) in (Logistic, Squared, SquaredHinge)
+    return loss.smooth and loss.dual_range is not None
 
 
 def free_features(objective: Objective) -> Ints:
     """The numbers of the features that cost nothing."""
-    penalty = objective.penalty
-    if penalty == L2(0.0):
-        return np.arange(objective.source.n_features)
-    if not isinstance(penalty, SparsityInducing):
-        return np.empty(0, np.int64)
-    weights = np.broadcast_to(penalty.feature_weights, objective.source.n_features)
-    return np.flatnonzero(weights * (penalty.l1 + penalty.l2) == 0.0)
+    return objective.penalty.free_features(objective.source.n_features)
 
 
 def corrected_lower_bound(
@@ -166,7 +158,7 @@ def _correction(
     size = np.append(_sizes(objective), 1.0)[some]
     size = (size + np.append(np.abs(own.mean), 0.0)) / own.scale
     unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
-    rounding = SUMS * steepness(objective.loss, max(at.value, 0.0)) * size
+    rounding = SUMS * objective.loss.steepness(max(at.value, 0.0)) * size
     balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
     basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
     most = (1.0 + SUMS) * left + (1.0 if rounded else EPS) * rounding
@@ -195,7 +187,7 @@ def _hessian(objective: Objective, W: Array, own: Standardization, free: Ints) -
 
 def _imbalance(loss: Loss, hessian: Array, left: Array, kept: AnyArray, rounding: float) -> Array:
     """At most ``sqrt(r' H^-1 r)`` for every r within what may be left of the sums, by column."""
-    if isinstance(loss, Softmax):  # what all classes share changes nothing: the last one is at 0
+    if loss.shifts:  # what all classes share changes nothing: the last one is at 0
         count = len(left) - 1
         matrices = [hessian[0, : -len(kept), : -len(kept)]]
         rests, kept = [left[:-1].ravel()], np.tile(kept, count)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..data import InMemory
-from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.standardization import Variables
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
+from ..penalties import L2, Penalty
 from . import free_features
 from .binary_dual import has_dual
 from .iterates import Iterate, StartAscent
@@ -51,12 +51,23 @@ def provable(objective: Objective) -> bool:
     """Whether there are bounds: a penalty on every weight, and a loss whose conjugate is known.
 
     Where it has a kink, one whose dual is: a proof then keeps a number beside every row. (Of each
-    class against the rest that is done for rows in memory alone.)
+    class against the rest that is done for rows in memory alone.) And the loss says how steep it
+    is: else rounding could not be allowed for.
     """
     loss, rows = objective.loss, isinstance(objective.source, InMemory)
-    columns = isinstance(loss, OneVsRest) and has_dual(loss.binary) and rows
-    known = loss.has_conjugate if loss.smooth else has_dual(loss) or columns
-    return known and (objective.penalty.coercive or free_features.is_bounded(objective))
+    own = loss.column_loss
+    coupled = own is None and not loss.log_likelihood  # with tangents of which nothing is known
+    columns = own is not None and has_dual(own) and rows
+    known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
+    # For a loss with a kink the proof climbs a dual, which is written for l2 * |w|^2.
+    if not known or not loss.has_steepness or not (loss.smooth or _is_plain(objective.penalty)):
+        return False
+    return objective.penalty.coercive or free_features.is_bounded(objective)
+
+
+def _is_plain(penalty: Penalty) -> bool:
+    # Duals and the problem of a sample are written for l2 * |w|^2.
+    return isinstance(penalty, L2)
 
 
 @dataclass
@@ -245,7 +256,7 @@ class GapTracker:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and objective.penalty.smooth and not self._near:
+        if remains is not None and _is_plain(objective.penalty) and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
@@ -300,8 +311,7 @@ class GapTracker:
         alphas: they are found anew if not known.
         """
         objective = self.objective
-        margins = isinstance(objective.loss, (MarginLoss, OneVsRest))
-        if not margins or not objective.penalty.coercive:
+        if objective.loss.column_loss is None or not objective.penalty.coercive:
             if self.reads >= 1:
                 self.reads -= 1
                 self._at_returned(self.given.value(self.given.weights(W)))

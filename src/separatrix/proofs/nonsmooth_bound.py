@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..losses import OneVsRest
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from .binary_dual import dual_loss_of
@@ -54,7 +53,7 @@ def nonsmooth_lower_bound(
     any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     Where each class stands against the rest, J and the bound are sums over the classes.
     """
-    if isinstance(objective.loss, OneVsRest):
+    if objective.shape[0] > 1 and objective.loss.column_loss is not None:
         columns = [
             nonsmooth_lower_bound(objective.column(c), W[c, None], ascent, most_reads, enough)
             for c in range(len(W))

@@ -17,13 +17,11 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, OneVsRest, Softmax
-from ..losses.one_vs_rest import signs
+from ..losses import Loss
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
-from ..penalties import SparsityInducing
 
 # Errors of J in units of EPS and of the size of the scores stayed below 0.2 in all trials, for 1 to
 # 5,000 features.
@@ -45,18 +43,13 @@ def size_of_scores(objective: Objective, W: Array) -> float:
     if objective.source.far_off is not None:  # taken away by the bias once more
         size = size + 2.0 * objective.source.far_off
     sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
-    joint = isinstance(objective.loss, (Softmax, CrammerSinger))
+    joint = by_differences(objective.loss)
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
 
-def steepness(loss: Loss, mean: float) -> float:
-    """By how much the mean loss can change with the scores, given its value.
-
-    The mean slope of a square is at most twice the root of its mean, that of e^-m its mean.
-    """
-    if isinstance(loss, (Hinge, Logistic, Softmax, CrammerSinger)):
-        return 1.0
-    return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
+def by_differences(loss: Loss) -> bool:
+    """Whether rounding changes a loss by the largest difference of scores, not by each of them."""
+    return loss.shifts and loss.has_conjugate
 
 
 def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) -> float:
@@ -64,12 +57,12 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
 
     What is said to be little need not be known better.
     """
-    unit = EPS * steepness(objective.loss, value)
+    unit = EPS * objective.loss.steepness(value)
     least = np.inf
     square = objective.known_mean_square
     if square is not None and np.isfinite(square):
         # By Cauchy and Schwarz: more than what the moments say, which take a read.
-        joint = isinstance(objective.loss, (Softmax, CrammerSinger))
+        joint = by_differences(objective.loss)
         size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(W[:, -1]))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
@@ -82,15 +75,14 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
     penalty, least = objective.penalty, objective.penalty.l2
     if not least:
         return 0.0
-    if isinstance(penalty, SparsityInducing):
-        factors = penalty.feature_weights
-        least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
+    factors = penalty.feature_weights
+    least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
     size = np.sqrt(objective.mean_square if known is None else known)
     if objective.source.far_off is not None:
         size += 2.0 * np.hypot.reduce(objective.source.far_off)
     distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
-    return float(EPS * steepness(objective.loss, value) * size * distance)
+    return float(EPS * objective.loss.steepness(value) * size * distance)
 
 
 def underflow(objective: Objective, W: Array) -> float:
@@ -192,10 +184,8 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
         """In two reads of the rows."""
         loss = self.loss
         high, low = _exact_scores(block, self.W, self.low)
-        binary = loss.binary if isinstance(loss, OneVsRest) else loss
-        if not isinstance(binary, MarginLoss):
-            raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")
-        sign = signs(block.y, high) if isinstance(loss, OneVsRest) else block.y[:, None]
+        sign, binary = loss.signs(block.y, high), loss.column_loss
+        assert binary is not None
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
         sums = Pair(
             *loops.compensated_transpose_product(block.X, -block.weights[:, None] * a * sign)
@@ -207,7 +197,7 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
 
 def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     """Losses at the scores high + low, of which high is the nearest double."""
-    if isinstance(loss, Joint) and loss.shifts:
+    if loss.shifts:
         # Only differences count, and those may be small where scores are large.
         own = np.arange(len(y)), y
         with np.errstate(invalid="ignore"):  # two infinite scores: what comes of it is not finite
@@ -217,9 +207,9 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
     slope = loss.gradient(y, high if loss.smooth else side)
     losses: Array = loss.value(y, high) + np.sum(slope * low, axis=1)
-    binary = loss.binary if isinstance(loss, OneVsRest) else loss
-    if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
-        sign = signs(y, high) if isinstance(loss, OneVsRest) else y[:, None]
+    binary = loss.column_loss
+    if binary is not None and binary.has_curvature:  # what is left of a perfect fit
+        sign = loss.signs(y, high)
         losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
     return np.maximum(losses, 0.0)
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray
-from ..penalties import SparsityInducing
 from .gap import GapTracker
 
 ROUNDING = 100 * EPS  # of a mean of products with a feature, in units of its size
@@ -31,7 +30,7 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     objective = proof.objective
     penalty, curvature = objective.penalty, objective.loss.max_curvature
     nothing = np.zeros((objective.shape[0], objective.shape[1] - 1), dtype=np.bool_)
-    if not isinstance(penalty, SparsityInducing) or proof.dual is None or curvature is None:
+    if penalty.smooth or proof.dual is None or curvature is None:
         return nothing
     deviation, size = objective.moments.deviation, objective.feature_sizes
     spread = np.hypot(deviation, CANCELLED * size) if objective.intercept else size

@@ -29,13 +29,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from ..losses import MarginLoss, OneVsRest, Softmax
+from ..losses import MarginLoss
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..penalties import Penalty, SparsityInducing
-from .rounding import SUMS, rounding, steepness
+from ..penalties import Penalty
+from .rounding import SUMS, rounding
 
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
 
@@ -112,7 +112,7 @@ def feasible_lower_bound(
     penalty = objective.penalty
     G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
     allowance += EPS * penalty.value(W)  # the gradient is rounded at the size of the penalty's
-    if isinstance(penalty, SparsityInducing) and not isinstance(objective.loss, Softmax):
+    if not penalty.smooth and objective.loss.column_loss is not None:
         found, V = _bound_of_columns(objective, G, gradient[:, -1], conjugate)
         allowance += SUMS * abs(found + conjugate)
         return LowerBound(found, allowance, V) if found > 0.0 else LowerBound(0.0, allowance)
@@ -148,8 +148,6 @@ def _bound_of_columns(
     and the features count through the conjugate of t times one gradient alone.
     """
     penalty, least = objective.penalty, 0.0
-    if not isinstance(penalty, SparsityInducing):
-        raise TypeError(f"{penalty!r} has no lengths")
     if objective.intercept:
         sums = objective.class_sums / objective.source.weight_sum
         least, light = _light_sides(sums, bias)
@@ -189,7 +187,7 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     its error is one of the scale. With squares it costs what an error of the scores does.
     """
     penalty = objective.penalty
-    if penalty.l2 > 0.0 or not isinstance(penalty, SparsityInducing):
+    if penalty.l2 > 0.0 or penalty.smooth:
         return 0.0
     try:
         size = objective.feature_sizes
@@ -200,7 +198,7 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     size = penalty.lengths(np.broadcast_to(size, (len(at.gradient), len(size))))
     threshold = np.broadcast_to(penalty.thresholds, near.shape)
     share = np.max(size[near] / threshold[near], initial=0.0)
-    return float(EPS * steepness(objective.loss, at.value) * share * at.value)
+    return float(EPS * objective.loss.steepness(at.value) * share * at.value)
 
 
 class Mixtures(NamedTuple):
@@ -229,7 +227,7 @@ class Mixtures(NamedTuple):
     def of(cls, objective: Objective, bias: Array) -> Mixtures:
         """For a gradient that has these derivatives by the biases."""
         sums = objective.class_sums / objective.source.weight_sum
-        if isinstance(objective.loss, Softmax):
+        if objective.loss.column_loss is None and objective.loss.log_likelihood:
             return _of_probabilities(sums, bias)
         return _of_columns(_binary(objective), sums, bias)
 
@@ -256,9 +254,9 @@ def _of_probabilities(sums: Array, bias: Array) -> Mixtures:
 
 
 def _binary(objective: Objective) -> MarginLoss:
-    loss = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
-    if not isinstance(loss, MarginLoss):
-        raise TypeError(f"no conjugate of {loss!r} is known here")
+    loss = objective.loss.column_loss
+    if loss is None:
+        raise TypeError(f"no conjugate of {objective.loss!r} is known here")
     return loss
 
 

@@ -16,14 +16,12 @@ import numpy as np
 from .. import loops
 from ..data import Source
 from ..data.feature_map import FeatureMap
-from ..losses import CrammerSinger, Softmax
 from ..numeric.dot import dot
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from ..penalties import L2
-from .rounding import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
+from .rounding import SUMS, ExactTangents, ExactValue, Pair, Tangents, by_differences
 
 
 def seen_weights(W: Array, features: FeatureMap | None) -> Array:
@@ -41,11 +39,11 @@ def canonical(objective: Objective, W: Array) -> Array:
 
     Of weights that softmax without a penalty cannot tell apart, the smallest.
     """
-    if not getattr(objective.loss, "shifts", False):
+    if not objective.loss.shifts:
         return W
     W = W.copy()
     W[:, -1] -= W[:, -1].sum() / len(W)
-    if isinstance(objective.loss, Softmax) and objective.penalty == L2(0.0):
+    if objective.loss.smooth and objective.penalty.absent:
         W[:, :-1] -= W[:, :-1].mean(axis=0)
     return W
 
@@ -89,8 +87,8 @@ class GivenUnits:
             return 0.0
         size = features.left(np.append(np.abs(scaling.mean) / scaling.scale[:-1], 1.0)[None])[0]
         sizes = np.array([dot(np.abs(w), size) for w in W])
-        joint = isinstance(self.objective.loss, (Softmax, CrammerSinger))
-        unit = EPS * steepness(self.objective.loss, value)
+        joint = by_differences(self.objective.loss)
+        unit = EPS * self.objective.loss.steepness(value)
         return unit * float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
     def value(self, V: Array) -> float:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import Block, InMemory, Source, Sum
-from ..losses import MarginLoss, OneVsRest, SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Ints
 from ..objective import Objective
 from ..objective.thresholds import SAMPLE_ROWS
-from ..penalties import ElasticNet
 from .base import Solver
 from .coordinate_descent import CoordinateDescent
 from .dual.coordinate_ascent import CoordinateAscent
@@ -121,12 +119,13 @@ def _suits_interior_point(objective: Objective) -> bool:
     that few directions do most of the curving, up to a point.
     """
     n, d = objective.source.n_rows, objective.source.n_features
-    if not isinstance(objective.loss, SquaredHinge) or not InteriorPoint().accepts(objective):
+    loss = objective.loss
+    if loss.max_curvature is None or not loss.spares or not InteriorPoint().accepts(objective):
         return False
     if n > NEARLY_SEPARABLE * d or not suits_interior_point(objective):
         return False
     square = float(np.sum(objective.moments.deviation**2))
-    curvature = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.l2 * n)
+    curvature = loss.max_curvature * square / (2.0 * objective.penalty.l2 * n)
     weak = (min(n, d) / INTERIOR_UNKNOWNS) ** 2.5
     if n > d:
         correlation = _mean_squared_correlation(objective)
@@ -151,7 +150,8 @@ def _has_rare_features(objective: Objective) -> bool:
     if source.storage != "csr" or not isinstance(source, InMemory) or d > RARE_FEATURES:
         return False
     strength = 2.0 * objective.penalty.l2 * source.weight_sum
-    if not isinstance(objective.loss, SquaredHinge) or not 0.0 < strength * RARE_STRENGTH <= 1.0:
+    spares = objective.loss.spares and objective.shape[0] == 1
+    if not spares or not 0.0 < strength * RARE_STRENGTH <= 1.0:
         return False
     (stored,) = source.total(StoredValues())
     rare = stored * min(1.0, SAMPLE_ROWS / n) < RARE_ROWS
@@ -175,8 +175,9 @@ def _drowns_in_features(objective: Objective) -> bool:
 
     Where rows can be separated, these are all that J consists of.
     """
-    squared_hinge = isinstance(objective.loss, SquaredHinge)
-    return squared_hinge and InteriorPoint().accepts(objective) and is_badly_scaled(objective)
+    if not objective.loss.spares or not InteriorPoint().accepts(objective):
+        return False
+    return is_badly_scaled(objective)
 
 
 def _mean_squared_correlation(objective: Objective) -> float:
@@ -225,15 +226,15 @@ def _suits_columns(objective: Objective) -> bool:
     With many dense ones the products of some columns cost less than steps along each of them.
     """
     loss, source = objective.loss, objective.source
-    if not isinstance(source, InMemory) or not isinstance(objective.penalty, ElasticNet):
+    if not isinstance(source, InMemory) or objective.penalty.groups is not None:
         return False
     few = source.n_rows < DENSE_ROWS_OF_A_FEATURE * source.n_features
-    by_class = isinstance(loss, (MarginLoss, OneVsRest)) and loss.convex and loss.has_curvature
+    by_class = loss.column_loss is not None and loss.convex and loss.has_curvature
     return by_class and (source.storage == "csr" or few)
 
 
-def _for_a_kinked_penalty(objective: Objective) -> Solver:
-    """Weights of features without l1 make one of the same kind, by which no weight becomes 0."""
+def _for_another_penalty(objective: Objective) -> Solver:
+    """Than l2 alone: absolute values, weights of features, or any other."""
     loss, model = objective.loss, objective.loss.has_convex_model
     some_zero = objective.penalty.thresholds.any()
     kind = "weights become 0" if some_zero else "features have penalties of their own"
@@ -265,8 +266,8 @@ def choose(objective: Objective) -> Solver:
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
-    if not objective.penalty.smooth:
-        return _for_a_kinked_penalty(objective)
+    if not LBFGS().takes(objective.penalty):
+        return _for_another_penalty(objective)
     if not loss.smooth:
         return _for_a_kinked_loss(objective)
     if is_squared(loss) and _suits_least_squares(objective):

@@ -145,16 +145,21 @@ class Solver(Registered, ABC):
         """
         return self.updates(objective, W, rng, state)
 
-    penalties: ClassVar[tuple[type[Penalty], ...]] = (L2,)
-    """The penalties that it takes."""
+    any_penalty: ClassVar[bool] = False
+    """Whether it takes every penalty by what that defines; else ``l2 * |w|^2`` alone."""
 
     def check(self, objective: Objective) -> None:
         """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""
         return
 
+    def takes(self, penalty: Penalty) -> bool:
+        """Whether it minimises with this penalty."""
+        # Decay of weights, factored systems and duals are written for l2 * |w|^2.
+        return self.any_penalty or isinstance(penalty, L2)
+
     def check_penalty(self, penalty: Penalty) -> None:
         """Refuse a penalty that it would ignore or misread."""
-        if not isinstance(penalty, self.penalties):
+        if not self.takes(penalty):
             raise ValueError(
                 f"{type(self).__name__} takes l2 alone, no l1 and no penalty_weights; use "
                 "ProximalNewton(), CoordinateDescent() or GradientDescent(), or solver='auto', "

@@ -22,7 +22,7 @@ from .. import loops
 from ..numeric.linear_systems import solve
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array, Ints
-from ..penalties import GroupLasso
+from ..penalties import Penalty
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
 FLAT = 1e-10  # of its diagonal, added to a Hessian
@@ -34,7 +34,7 @@ LENGTHS = 0.5 ** np.arange(8)  # of Newton's step that are tried
 
 
 def minimise_with_groups(
-    hessian: Array, penalty: GroupLasso, features: Ints, scale: Array, u: Array, slope: Array
+    hessian: Array, penalty: Penalty, features: Ints, scale: Array, u: Array, slope: Array
 ) -> float:
     """Take u (k, m) to the minimum of the model, and tell how much lower it is, at least.
 
@@ -61,7 +61,7 @@ def crawls(gain: float, before: float, gained: float) -> bool:
     return gain > CRAWL[0] * before and gain > CRAWL[1] * gained
 
 
-def _blocks(penalty: GroupLasso, features: Ints, scale: Array, k: int) -> tuple[Ints, Array]:
+def _blocks(penalty: Penalty, features: Ints, scale: Array, k: int) -> tuple[Ints, Array]:
     """The number of every variable's block, (k, m), and the thresholds of the blocks.
 
     What costs nothing, as the biases, is a block by itself.

@@ -26,13 +26,13 @@ import numpy as np
 
 from .. import loops
 from ..data import InMemory
-from ..losses import MarginLoss, OneVsRest
+from ..losses import MarginLoss
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.columns import Columns
-from ..penalties import L2, ElasticNet, Penalty
+from ..penalties import Penalty
 from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
 from .model_descent import ModelDescent
@@ -73,7 +73,7 @@ class CoordinateDescent(Solver):
     """
 
     name = "CoordinateDescent"
-    penalties = (L2, ElasticNet)
+    any_penalty = True
 
     def check(self, objective: Objective) -> None:
         """Only convex losses of margins, each class against the rest, and rows in memory."""
@@ -85,7 +85,7 @@ class CoordinateDescent(Solver):
                 f"CoordinateDescent cannot minimise {loss.name!r}, which {why}; use "
                 + (remedy if loss.smooth else "loss='squared_hinge' or 'logistic'")
             )
-        if not isinstance(loss, (MarginLoss, OneVsRest)):
+        if loss.column_loss is None:
             raise ValueError(
                 f"CoordinateDescent takes each class by itself, which {loss.name!r} of more than "
                 f"two does not; use ProximalNewton(), or loss='one_vs_rest_{loss.name}'"
@@ -98,7 +98,7 @@ class CoordinateDescent(Solver):
 
     def check_penalty(self, penalty: Penalty) -> None:
         """No groups."""
-        if not isinstance(penalty, self.penalties):
+        if penalty.groups is not None:
             raise ValueError(
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "
                 "ProximalNewton() or GradientDescent()"
@@ -163,9 +163,9 @@ def minimum_on(
     share, y = source.weights[present] / source.weight_sum, source.y[present]
     thresholds = np.broadcast_to(objective.penalty.thresholds, source.n_features)[features]
     ridge = objective.penalty.diagonal(W.shape)
-    binary = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
-    if not isinstance(binary, MarginLoss):
-        raise TypeError(f"{binary!r} is no loss of margins")
+    binary = objective.loss.column_loss
+    if binary is None:
+        raise TypeError(f"{objective.loss!r} is no loss of margins")
     V, total = W.copy(), 0.0
     for c, w in enumerate(W):
         signs = y if len(W) == 1 else np.where(y == c, 1.0, -1.0)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data import InMemory
-from ..losses import Logistic
 from ..numeric.expected import Check
 from ..numeric.rows import CsrRows
 from ..numeric.types import Array
@@ -159,8 +158,7 @@ def first_phase(objective: Objective) -> str:
     large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
     if large or is_wide(objective) or suits_coordinate_ascent(objective):
         return coordinate_ascent.PHASE
-    bounded = not isinstance(objective.loss, Logistic)
-    inside = bounded and suits_interior_point(objective)
+    inside = objective.loss.attained and suits_interior_point(objective)
     return predictor_corrector.PHASE if inside else proximal_point.PHASE
 
 
@@ -194,8 +192,7 @@ def suits_interior_point(objective: Objective) -> bool:
 
 def is_badly_scaled(objective: Objective) -> bool:
     """Whether features drown the penalty, which systems of the rows near a kink then lose."""
-    bounded = not isinstance(objective.loss, Logistic)
-    return bounded and affordable(objective) and drowns_penalty(objective)
+    return objective.loss.attained and affordable(objective) and drowns_penalty(objective)
 
 
 def is_slow(gaps: Array, rounds: int) -> bool:

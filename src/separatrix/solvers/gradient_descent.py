@@ -23,7 +23,7 @@ from ..numeric import checks
 from ..numeric.expected import Check, array, entries, real, whole
 from ..numeric.types import Array
 from ..objective import Objective
-from ..penalties import L2, ElasticNet, Penalty, SparsityInducing
+from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
 from .online import OnlineRun, expected_online_state, warn_slow
@@ -70,7 +70,7 @@ class GradientDescent(Solver):
     """
 
     name = "GradientDescent"
-    penalties = (L2, SparsityInducing)
+    any_penalty = True
 
     batch_size: int | None = None
     shuffle: bool = True
@@ -80,11 +80,19 @@ class GradientDescent(Solver):
     def check_penalty(self, penalty: Penalty) -> None:
         """Row by row each weight is penalised alike, and no mean of weights is 0."""
         super().check_penalty(penalty)
-        if not self.by_row or penalty.smooth:
+        if not self.by_row:
+            return
+        # Row by row weights decay by l2 and receive l1 late; the loops know nothing else.
+        if not isinstance(penalty, L2 | ElasticNet | GroupLasso):
+            raise ValueError(
+                f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l1 and "
+                "l2 alone; fit all rows at once by GradientDescent() or ProximalNewton()"
+            )
+        if penalty.smooth:
             return
         given = "average=True"
         if not self.average:
-            if not isinstance(penalty, ElasticNet):
+            if penalty.groups is not None:
                 given = "groups"
             elif penalty.weights is not None:
                 given = "penalty_weights"

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..loops import CurvaturePair, Interrupted, two_loop
-from ..losses import OneVsRest
 from ..numeric import checks
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, each, entries, flag, real, whole
@@ -326,7 +325,7 @@ class LBFGSRun:
         derivative, and may lead nowhere in a thousand steps.
         """
         W = self.iterate.weights
-        several = isinstance(self.objective.loss, OneVsRest)
+        several = len(W) > 1 and self.objective.loss.column_loss is not None
         return several and W.size * W.shape[1] <= MOST_PER_CLASS
 
     def _take_variables(self) -> None:

@@ -25,7 +25,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 
 from .. import loops
 from ..data import Block
-from ..losses import Loss, OneVsRest, Squared
+from ..losses import Loss, Squared
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, flag, real, whole
 from ..numeric.rows import slice_rows, to_dense
@@ -141,7 +141,8 @@ class LeastSquares(Solver):
 
 def is_squared(loss: Loss) -> bool:
     """Whether a loss is the squared one, for two classes or more."""
-    return type(loss.binary if isinstance(loss, OneVsRest) else loss) is Squared
+    # By exact class: the equations are those of (1 - m)^2, not of any quadratic.
+    return type(loss.column_loss) is Squared
 
 
 def targets(y: AnyArray, k: int) -> Array:

@@ -24,11 +24,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from ..data import InMemory
-from ..losses import CrammerSinger, Hinge, Loss
+from ..losses import Loss
 from ..numeric.expected import Check, array, entries, real
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import L2
+from ..proofs.binary_dual import has_dual
 from .base import Solver, State, Step, lowest
 from .dual_ascent import DualAscent
 from .thresholds import LINEAR_PROGRAM_VALUES
@@ -114,8 +115,8 @@ class LinearProgram(Solver):
 
 
 def is_hinge(loss: Loss) -> bool:
-    """Whether a loss is the hinge, for two classes or more; by type, as a subclass may differ."""
-    return type(loss) in (Hinge, CrammerSinger)
+    """Whether a loss is the hinge, for two classes or more: the one with a kink of known dual."""
+    return has_dual(loss) and not loss.smooth
 
 
 def is_small(objective: Objective) -> bool:

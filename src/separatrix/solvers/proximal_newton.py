@@ -30,13 +30,11 @@ import numpy as np
 
 from .. import loops
 from ..data import InMemory
-from ..losses import OneVsRest
 from ..numeric.expected import Check, array, entries, flag, indices, real
 from ..numeric.linear_systems import damped_solve
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
-from ..penalties import L2, ElasticNet, GroupLasso, SparsityInducing
 from .base import Solver, State, Step, finite_start
 from .block_model import crawls, minimise_with_groups
 from .line_search import backtrack
@@ -79,7 +77,7 @@ class ProximalNewton(Solver):
     """
 
     name = "ProximalNewton"
-    penalties = (L2, SparsityInducing)
+    any_penalty = True
 
     most_variables: int = 2000
 
@@ -159,7 +157,7 @@ class ProximalNewton(Solver):
             known(name, state)
             if "hessian" in state:
                 m, k = len(state["features"]) + 1, objective.shape[0]
-                blocks, size = (k, m) if isinstance(objective.loss, OneVsRest) else (1, k * m)
+                blocks, size = (1, k * m) if objective.loss.column_loss is None else (k, m)
                 hessian = {"scale": array(m), "hessian": array(blocks, size, size)}
                 entries({**told, "features": features, **hessian})(name, state)
             elif state["trusted"]:
@@ -175,7 +173,7 @@ class ProximalNewton(Solver):
     def _with_next(self, objective: Objective, gradient: Array, features: Ints) -> Ints:
         """A working set, and as many features again that pull nearly hard enough."""
         penalty, d = objective.penalty, objective.shape[1] - 1
-        if not isinstance(penalty, ElasticNet):
+        if penalty.groups is not None:
             return features
         most = most_features(objective, self.most_variables)
         room = min(max(2 * len(features), SMALLEST_WORKING_SET), most, d)
@@ -204,8 +202,8 @@ def _held(objective: Objective, state: State) -> tuple[LossHessian, Array]:
 def working_set(objective: Objective, W: Array, gradient: Array, most_variables: int) -> Ints:
     """The features to move, in increasing order: those with weights, and as many that pull most."""
     penalty, pull = objective.penalty, pull_by_class(objective, W, gradient)
-    lengths = penalty.lengths if isinstance(penalty, SparsityInducing) else np.abs
-    pulls, weighed = np.max(lengths(pull), axis=0), np.any(lengths(W[:, :-1]) != 0.0, axis=0)
+    pulls = np.max(penalty.lengths(pull), axis=0)
+    weighed = np.any(penalty.lengths(W[:, :-1]) != 0.0, axis=0)
     sizes = _group_sizes(objective)
     n_weighed, most = int(sizes[weighed].sum()), most_features(objective, most_variables)
     room = min(max(2 * n_weighed, SMALLEST_WORKING_SET), most)
@@ -217,9 +215,7 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
         order = candidates[np.argsort(-first[candidates], kind="stable")]
         room = max(room, int(sizes[order[0]]))
         chosen[order[np.cumsum(sizes[order]) > room]] = False
-    if isinstance(penalty, SparsityInducing):
-        chosen = penalty.by_feature(chosen)
-    return np.flatnonzero(chosen)
+    return np.flatnonzero(penalty.by_feature(chosen))
 
 
 def pull_by_class(objective: Objective, W: Array, gradient: Array) -> Array:
@@ -244,15 +240,15 @@ def most_features(objective: Objective, most_variables: int) -> int:
     """That a working set may have."""
     k, penalty = objective.shape[0], objective.penalty
     # The classes of a column loss have a Hessian each, unless groups tie them; others share it.
-    tied = isinstance(penalty, GroupLasso) and penalty.numbers is None
-    by_class = np.sqrt(k) if isinstance(objective.loss, OneVsRest) and not tied else k
+    tied = penalty.groups is not None and penalty.numbers is None
+    by_class = k if objective.loss.column_loss is None or tied else np.sqrt(k)
     return max(int(most_variables / by_class) - 1, 1)
 
 
 def _group_sizes(objective: Objective) -> Ints:
     """How many features each group has, which move together; those of no group have their own."""
     penalty, d = objective.penalty, objective.shape[1] - 1
-    if isinstance(penalty, GroupLasso) and penalty.numbers is not None:
+    if penalty.numbers is not None:
         return np.bincount(penalty.numbers, minlength=len(penalty.thresholds))
     return np.ones(d, dtype=np.int64)
 
@@ -271,7 +267,7 @@ def model_minimum(
         for values in (whole.from_weights(W), whole.gradient(at.gradient))
     )
     penalty = objective.penalty
-    if isinstance(penalty, GroupLasso):
+    if penalty.groups is not None:
         gain = minimise_with_groups(hessian, penalty, features, own.scale, u, slope)
     else:
         thresholds = np.zeros(u.shape)

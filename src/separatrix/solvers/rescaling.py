@@ -17,7 +17,8 @@ EQUAL_WEIGHT_SUMS = 1e-9  # but for rounding
 
 
 def is_perceptron(loss: Loss) -> bool:
-    """Whether a loss is the perceptron's; by type, as a subclass may differ."""
+    """Whether a loss is the perceptron's."""
+    # By exact class: the loops apply its rule, and a subclass may differ.
     return type(loss) in (PerceptronLoss, JointPerceptron)
 
 

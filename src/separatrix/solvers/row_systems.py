@@ -31,7 +31,7 @@ def has_row_systems(objective: Objective) -> bool:
     """
     source = objective.source
     fewer = isinstance(source, InMemory) and source.n_rows < source.n_features
-    if not fewer or not isinstance(objective.loss, MarginLoss) or not objective.penalty.l2 > 0.0:
+    if not fewer or objective.shape[0] > 1 or not objective.penalty.l2 > 0.0:
         return False
     return objective.mean_square < np.inf and not drowns_penalty(objective)
 
@@ -83,8 +83,8 @@ class RowNewton:
     @classmethod
     def of(cls, objective: Objective) -> RowNewton:
         """For an objective that :func:`has_row_systems`."""
-        loss, source = objective.loss, objective.in_memory
-        assert isinstance(loss, MarginLoss)
+        loss, source = objective.loss.column_loss, objective.in_memory
+        assert loss is not None
         with one_blas_thread(source.n_rows**2 * source.n_features):
             return cls(objective, loss, source.gram())
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses import JointPerceptron, PerceptronLoss, SquaredHinge
 from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.smallest_margin import smallest_margin
-from ..penalties import SparsityInducing
 from ..proofs.free_features import free_features
 from ..proofs.gap import LEAST, GapTracker
 from ..proofs.rounding import EXACT, rounding
@@ -79,7 +77,7 @@ def ending(
         value = _returned_value(units, W, value)
     if stop in TOLD:
         return Ending(W, stop, value)
-    if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
+    if objective.loss.convex and not objective.loss.homogeneous:
         at_zeros = objective.value_at_zeros
         if _above_start(objective, passes, value, at_zeros):
             return _back(passes, W, value, gap, units)
@@ -94,7 +92,7 @@ def ending(
     if stop == "tol" and gap is None and _may_rest_at_a_kink(objective, passes.solver):
         stop = "no progress"
     proven = objective.penalty.coercive or (objective.loss.attained and stop != "tol")
-    if proven or isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
+    if proven or objective.loss.homogeneous:
         return Ending(W, stop, value)
     at_rest = stop in (*CONVERGED, "no progress")
     known = existence(units, W, at_rest, passes.moved, passes.norms, passes.reads)
@@ -108,8 +106,7 @@ def ending(
 
 def _may_rest_at_a_kink(objective: Objective, solver: Solver) -> bool:
     """Whether steps along a subgradient may find no way down where there is one."""
-    own = isinstance(objective.loss, (PerceptronLoss, JointPerceptron))
-    kink = not objective.loss.smooth and not own
+    kink = not objective.loss.smooth and not objective.loss.homogeneous
     return kink and isinstance(solver, GradientDescent) and solver.chooses_step
 
 
@@ -142,7 +139,7 @@ def _without_specks(W: Array, gap: GapTracker) -> Array:
     is where it is told to be, if J there is the same and what is proven of it is no less.
     """
     penalty = gap.objective.penalty
-    if not isinstance(penalty, SparsityInducing) or not W[:, :-1].any():
+    if penalty.smooth or not W[:, :-1].any():
         return W
     lengths = penalty.by_feature(penalty.lengths(W[:, :-1]))
     rise = 0.5 * (gap.objective.standardization.scale[:-1] * lengths) ** 2  # of J, by each, at most
@@ -184,11 +181,10 @@ def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
 def _without_loss(W: Array, gap: GapTracker) -> Array:
     """W made longer by so much that no row has a loss, if the free features alone allow that.
 
-    The squared hinge then is at its minimum, 0, which no number of steps need reach.
+    J then is at its minimum, 0, which no number of steps need reach.
     """
     objective = gap.objective
-    binary = getattr(objective.loss, "binary", objective.loss)
-    if objective.penalty.coercive or not isinstance(binary, SquaredHinge):
+    if objective.penalty.coercive or not objective.loss.spares:
         return W
     some = [*free_features(objective), -1]
     V = np.zeros_like(W)

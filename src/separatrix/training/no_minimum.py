@@ -17,7 +17,7 @@ import numpy as np
 from ..data import InMemory, Source
 from ..data.labels_in_memory import LabelsInMemory
 from ..data.wrapped import SomeFeatures
-from ..losses import Loss, OneVsRest
+from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..proofs.free_features import free_features, has_minimum
@@ -134,7 +134,7 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 
 def _sources(source: Source, loss: Loss) -> list[Source]:
     """The data; where every class has a loss of its own, once for each class."""
-    if not isinstance(loss, OneVsRest):
+    if loss.column_loss is None or len(source.classes) == 2:
         return [source]
     if not isinstance(source, InMemory):
         source = LabelsInMemory.of(source)

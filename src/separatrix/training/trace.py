@@ -17,7 +17,7 @@ from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..penalties import Penalty
+from ..penalties import L2, Penalty
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
 from .recording import Recording
@@ -195,10 +195,11 @@ class Trace:
         Runs it again on the same data, of 2,000 rows at most: X and y, or a source in memory. A
         step is one row looked at, right or wrong; later steps than ``max_steps`` are left out.
         """
-        if not self.penalty.smooth:
+        # Its numbers and sentences are about the decay of weights by l2.
+        if not isinstance(self.penalty, L2):
             raise ValueError(
                 "a recording tells of the penalty l2 alone, and this fit had an l1 or "
-                "penalty_weights; see replay, which gives every step"
+                "penalty_weights, or another penalty; see replay, which gives every step"
             )
         given, objective = self._objective(X, y, sample_weight)
         if self.n_rows > MOST_ROWS:

@@ -202,11 +202,12 @@ def fit_facts(model: Any) -> dict[str, Any]:
     gap = getattr(model, "gap_", None)
     objective = getattr(model, "objective_", None)
     loss, solver = getattr(model, "loss", None), getattr(model, "solver_", None)
+    strengths = model.get_params(deep=False).get("penalty") or model
     return {
         "kind": type(model).__name__,
         "loss": loss if loss is None or isinstance(loss, str) else loss.name,
-        "l1": getattr(model, "l1_", getattr(model, "l1", None)),
-        "l2": getattr(model, "l2_", getattr(model, "l2", None)),
+        "l1": getattr(model, "l1_", getattr(strengths, "l1", None)),
+        "l2": getattr(model, "l2_", getattr(strengths, "l2", None)),
         "l2_found": hasattr(model, "l2_"),
         "solver": None if solver is None else type(solver).__name__,
         "stop": getattr(model, "stop_", None),
@@ -222,7 +223,8 @@ def fit_facts(model: Any) -> dict[str, Any]:
 
 def _selection(model: Any) -> dict[str, int] | None:
     """Counts for a model with l1: features with a weight, proven to have none, and others."""
-    if not getattr(model, "l1_", getattr(model, "l1", None)):
+    strengths = model.get_params(deep=False).get("penalty") or model
+    if not getattr(model, "l1_", getattr(strengths, "l1", None)):
         return None
     selected, zero = model.selected_.any(axis=0), model.zero_.all(axis=0)
     counts = {"selected": selected, "zero": zero, "undecided": ~selected & ~zero}

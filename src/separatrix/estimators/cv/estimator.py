@@ -23,7 +23,6 @@ from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
-from ..penalty_parameters import refuse_wrong_length
 from ..sources import labels_of
 from ..sparse import SparseModel
 from . import leave_one_out, row_hash
@@ -68,7 +67,8 @@ class LinearClassifierCV(SparseModel):
     penalty_weights : array (d,) or None
         With ``l1_ratio``, as in :class:`LinearClassifier`.
     groups : array (d,) of int, "classes" or None
-        With ``l1_ratio``, as in :class:`LinearClassifier`.
+        With ``l1_ratio``, as in :class:`LinearClassifier`. There is no ``penalty``: the search
+        makes its penalties itself. Search the parameters of an object by ``GridSearchCV``.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         A splitter that needs groups gets those of ``fit(X, y, groups=groups)``. For a source that
         is not in memory only the number of folds can be given. "loo" leaves out one row at a time:
@@ -297,7 +297,7 @@ class LinearClassifierCV(SparseModel):
             return settings, given
         features = FeatureMap(given.source.n_features, occupied=occupied)
         fewer = given._replace(source=with_features(given.source, occupied))
-        refuse_wrong_length(settings.penalty, given.source.n_features)
+        settings.penalty.check_features(given.source.n_features)
         penalty = settings.penalty.on_features(occupied)
         return replace(settings, features=features, penalty=penalty), fewer
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtri
@@ -15,7 +15,7 @@ from scipy.special import chdtri
 from ... import loops
 from ...data import ArraySource, Block, Subset
 from ...data.arrays import as_arrays
-from ...losses import Joint, Logistic, Loss, MarginLoss, Softmax
+from ...losses import Loss
 from ...numeric.lazy import cached_property
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread, ordered_sum
@@ -36,7 +36,6 @@ from .thresholds import (
 
 SUBSAMPLE = 1 / 4  # of the sample
 CHANCE = 1e-5  # probability that a sample is worse than assumed: there are many fits
-SELF_CONCORDANT = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
 
 
 class Means(NamedTuple):
@@ -75,11 +74,11 @@ class Sample(NamedTuple):
         (k, d), y, weight = W.shape, self.rows.y, self.rows.weights
         scores = self.rows.scores(np.concatenate([W, steps.reshape(-1, d)])).T.copy()
         here, change = scores[:k], scores[k:].reshape(len(steps), k, -1)
-        if isinstance(loss, MarginLoss):
+        if k == 1 and loss.column_loss is not None:
             size = np.abs(change[:, 0])
-            return size, weight * loss.curvature(y * here[0]) * size * size
+            return size, weight * loss.column_loss.curvature(y * here[0]) * size * size
         size = np.ptp(change, axis=1)  # only differences matter
-        product = partial(cast(Joint, loss).curvature_product, y, here.T)
+        product = partial(loss.curvature_product, y, here.T)
         curvature = [np.sum(each * product(each.T).T, axis=0) for each in change]
         return size, weight * np.array(curvature)
 
@@ -121,7 +120,7 @@ class Folds:
         room = (len(self.splits) + 1) * (k * d) ** 2
         enough = max(TOGETHER_VALUES, int(TOGETHER_SHARE * len(self.source.y) * d))
         few = k * k * d <= TOGETHER_UNKNOWNS and room <= enough
-        if not (few and type(loss) in SELF_CONCORDANT):
+        if not (few and loss.log_likelihood):
             return False
         if self._share == 1.0:
             return True

@@ -22,7 +22,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...data import InMemory
-from ...losses import Logistic, MarginLoss
+from ...losses import MarginLoss
 from ...numeric.linear_systems import inverse
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
@@ -81,7 +81,7 @@ def equal_rows(objective: Objective) -> InMemory:
 def check_smooth(objective: Objective) -> None:
     """Refuse losses for which Newton steps cannot remove a row."""
     source, loss = equal_rows(objective), objective.loss
-    if not isinstance(loss, MarginLoss) or not loss.has_curvature or not loss.convex:
+    if objective.shape[0] > 1 or not loss.has_curvature or not loss.convex:
         raise ValueError(
             f"cv='loo' supports the squared loss and, for two classes, smooth convex losses; "
             f"{loss.name!r} "
@@ -237,7 +237,7 @@ class _Removal:
         pulled, curved = self.slope * (self.along + change), self.curvature * change**2 / left
         size = np.sqrt(np.maximum(self.square - pulled + curved, 0.0))
         scores = self.scores - change / left
-        if type(self.loss) is not Logistic:
+        if not self.loss.log_likelihood:
             return scores, np.zeros(self.n, dtype=bool)
         r = np.sqrt(self.leverage.max() / left) * size
         near = np.clip(r, 1e-8, SELF_CONCORDANT_STEP)

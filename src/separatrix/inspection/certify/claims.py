@@ -18,7 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...estimators.penalty_parameters import checked_groups
-from ...losses import Loss, OneVsRest, get_loss
+from ...losses import Loss, get_loss
+from ...penalties import L2, ElasticNet, GroupLasso
 
 LOSSES = {
     "log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge",
@@ -84,7 +85,7 @@ class Claim:
         elif self.intercept_scaling is not None:
             text += f", the bias penalised as the weight of a column of {self.intercept_scaling:g}"
         if k > 2:
-            each = self.one_vs_rest or isinstance(self.loss.for_classes(k), OneVsRest)
+            each = self.one_vs_rest or self.loss.for_classes(k).column_loss is not None
             text += ", summed over the classes, each against the rest" * each
             text += ", for all classes at once" * (not each)
         if self.class_weight is not None:
@@ -242,12 +243,18 @@ def _ridge(model: Any) -> Claim:
 def _own(model: Any) -> Claim:
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
+    l1, groups = float(getattr(model, "l1", 0.0)), checked_groups(getattr(model, "groups", None))
     weights = getattr(model, "penalty_weights", None)
+    given = model.get_params(deep=False).get("penalty")
+    if given is not None:
+        # A claim is written in their numbers.
+        if not isinstance(given, L2 | ElasticNet | GroupLasso):
+            raise _refuse(model, f"penalty={type(given).__name__}(...)", "no claim is known of it")
+        l1, l2, weights, groups = given.l1, given.l2, given.weights, given.groups
     return Claim(
         loss, 1.0, l2, "weights", fit_intercept=model.fit_intercept,
-        class_weight=model.class_weight, absolute=float(getattr(model, "l1", 0.0)),
-        feature_weights=None if weights is None else tuple(map(float, weights)),
-        groups=checked_groups(getattr(model, "groups", None)),
+        class_weight=model.class_weight, absolute=l1,
+        feature_weights=None if weights is None else tuple(map(float, weights)), groups=groups,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ...data.validation import weighed_classes
 from ...estimators import LinearClassifier, Perceptron
 from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
-from ...losses import Hinge, Logistic, OneVsRest, get_loss
+from ...losses import get_loss, one_vs_rest_name
 from ...numeric import checks
 from ...penalties import L2, ElasticNet, Penalty
 from ...solvers import GradientDescent, Rosenblatt, Solver
@@ -168,7 +168,7 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
             f"{name}(multi_class='crammer_singer') is not covered unless fitted: on two classes it "
             "has half the penalty that it has on more"
         )
-    if against_rest and claim.loss.name not in ("squared_hinge", "logistic", "hinge"):
+    if against_rest and one_vs_rest_name(claim.loss) is None:
         raise ValueError(
             f"{name}(loss={claim.loss.name!r}) on {k} classes is not covered unless fitted: it "
             "fits each class against the rest, but here this loss is joint; use "
@@ -240,9 +240,8 @@ def _translated(
         # For two classes both are the same; if their number is unknown, only the one for more
         # applies.
         loss = claim.loss
-        if claim.one_vs_rest and k != 2 and isinstance(loss, (Logistic, Hinge)):
-            loss = OneVsRest(loss)
-        return LinearClassifier(loss.name, l1=l1, l2=l2, **same)
+        form = one_vs_rest_name(loss) if claim.one_vs_rest and k != 2 else None
+        return LinearClassifier(form or loss.name, l1=l1, l2=l2, **same)
     same.pop("n_jobs")  # it has one weight vector, and no threads
     patience = None if estimator.tol is None else estimator.n_iter_no_change
     return Perceptron(

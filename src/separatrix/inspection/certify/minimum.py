@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
-from ...penalties import L2
 from ...proofs.gap import provable
 from ...proofs.rounding import SUMS, lost_loss
 from ...proofs.units import seen_weights
@@ -24,7 +22,6 @@ from .problems import Problem
 TOL = 1e-6  # of the objective: tolerance of the fit
 MOST_PASSES = 1000
 MOST_READS = 1000  # of the data, to decide whether it can be separated
-VANISHING = ("logistic", "hinge", "squared_hinge")  # losses that tend to 0 as margins grow
 
 
 @dataclass(frozen=True)
@@ -56,14 +53,14 @@ class Minimum:
 def minimum(problem: Problem) -> Minimum:
     """By duality if there is a penalty; else by the verdict on separability and a fit."""
     objective, value = problem.objective, problem.units.value(problem.weights)
-    if (
-        objective.loss.name == PerceptronLoss.name
-    ):  # least at zero weights, which have learned nothing
+    if objective.loss.homogeneous:  # least at zero weights, which have learned nothing
         return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
-    if objective.penalty != L2(0.0):
+    if not objective.penalty.absent:
         return _fitted(problem, value)
     # Separable classes need not each be separable from the rest.
-    if objective.loss.name not in VANISHING or isinstance(objective.loss, OneVsRest):
+    falls = objective.loss.dual_range is not None and objective.loss.dual_range[0] == 0.0
+    each = objective.shape[0] > 1 and objective.loss.column_loss is not None
+    if not falls or each:
         return _fitted(problem, value, None if not objective.loss.attained else True)
     verdict, attained = _verdict(objective), objective.loss.attained
     if verdict == "separable":

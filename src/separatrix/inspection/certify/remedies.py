@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import losses
-from ...losses import MarginLoss, OneVsRest
 from .. import remedy_lines
 from .problems import Claimed
 
@@ -128,10 +127,9 @@ class Remedies:
             return self._setting(average=True, tol=None)
         l2 = self.posed.problems[0].objective.penalty.l2 if l2 is None else l2
         name, known = self._loss, True
-        if several and isinstance(claim.loss, MarginLoss):
-            form = OneVsRest(claim.loss).name
-            known = form in losses.REGISTRY or form in losses.FORMS
-            name = form if known else name
+        if several and claim.loss.column_loss is not None:
+            form = losses.one_vs_rest_name(claim.loss)
+            known, name = form is not None, form or name
         parts = [repr(name), f"l2={l2:.6g}"]
         l1 = getattr(self.posed.problems[0].objective.penalty, "l1", 0.0)
         parts += [f"l1={l1:.6g}"] * (l1 > 0.0)

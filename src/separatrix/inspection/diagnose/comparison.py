@@ -8,7 +8,7 @@ import numpy as np
 
 from ...data import ArraySource, InMemory
 from ...estimators.cv.l2_path import outweighing_l2
-from ...losses import JointPerceptron, Logistic, PerceptronLoss
+from ...losses import Logistic
 from ...numeric.lazy import cached_property
 from ...numeric.types import Array, Ints
 from ...objective import Objective
@@ -66,8 +66,7 @@ class HeldOut:
         counts = np.unique(self.y, return_counts=True)[1]
         enough = len(counts) == len(self.source.classes) and counts.min() >= 2 * FOLDS
         loss = self.objective.loss
-        perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # their minimum is at zero
-        return bool(enough) and loss.convex and not perceptron
+        return bool(enough) and loss.convex and not loss.homogeneous  # whose minimum is at zero
 
     @property
     def _stop(self) -> Stop:

@@ -86,6 +86,8 @@ class FittedModel:
 
     def setting(self, **parameters: Any) -> str:
         """The line that sets parameters of the classifier and fits again."""
+        if "l2" in parameters and self.clf.get_params(deep=False).get("penalty") is not None:
+            parameters["penalty__l2"] = parameters.pop("l2")  # both are an error
         return remedy_lines.setting(self.estimator, **parameters)
 
     def replacing(self, classifier: str) -> str:

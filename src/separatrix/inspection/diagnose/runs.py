@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...losses import JointPerceptron, Logistic, OneVsRest, PerceptronLoss, Softmax, TanhSquared
+from ...losses import TanhSquared
 from ...losses.one_vs_rest import signs
 from ...numeric.dense import dense
 from ...numeric.types import Array
-from ...penalties import L2
 from ...schedules import Constant
 from ...separation.text import most as most_mistakes
 from ...solvers import GradientDescent, Rosenblatt
@@ -76,11 +75,11 @@ def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None)
 
 def separable_without_penalty(model: FittedModel) -> Finding | None:
     """A loss whose infimum is at infinity, and no penalty that bounds the weights."""
-    if not model.minimises or model.objective.penalty != L2(0.0):
+    if not model.minimises or not model.objective.penalty.absent:
         return None
     loss = model.loss
     tanh = _is_tanh(model)
-    if not (isinstance(loss, (Logistic, Softmax)) or tanh):
+    if not (loss.log_likelihood or tanh):
         return None
     verdict = model.verdict
     if verdict not in (("separable",) if tanh else ("separable", "quasi-separable")):
@@ -160,8 +159,8 @@ def _suspect(model: FittedModel) -> bool:
 
 
 def _is_tanh(model: FittedModel) -> bool:
-    binary = model.loss.binary if isinstance(model.loss, OneVsRest) else model.loss
-    return isinstance(binary, TanhSquared)
+    # What is said of it is about this very function.
+    return isinstance(model.loss.column_loss, TanhSquared)
 
 
 def tanh_stuck(model: FittedModel) -> Finding | None:
@@ -195,8 +194,7 @@ def tanh_stuck(model: FittedModel) -> Finding | None:
 
 def _is_perceptron(model: FittedModel) -> bool:
     """A whole run of a perceptron without penalty: it ends only when it separates."""
-    rule = isinstance(model.loss, (PerceptronLoss, JointPerceptron))
-    return rule and model.l2 == 0.0 and not model.streams
+    return model.loss.homogeneous and model.l2 == 0.0 and not model.streams
 
 
 def not_separable(model: FittedModel) -> Finding | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...losses import MarginLoss, ZeroOne, get_loss
+from ...losses import MarginLoss, known_loss
 from ...losses.rivals import best_rival
 from ...numeric.types import AnyArray, Array
 
@@ -49,9 +49,8 @@ def margins_of(estimator: Any, X: Any, y: Any) -> Array:
 
 def margin_loss(loss: str | MarginLoss) -> MarginLoss:
     """A loss to plot, by name or as an object; includes the 0-1 loss, which cannot be fitted."""
-    if isinstance(loss, ZeroOne) or loss == ZeroOne.name:
-        return ZeroOne()
-    found = get_loss(loss)
-    if not isinstance(found, MarginLoss):
+    asked = known_loss(loss)
+    found = asked.column_loss
+    if found is None or found is not asked:
         raise TypeError(f"{loss!r} is not a function of one margin: expected a MarginLoss")
     return found

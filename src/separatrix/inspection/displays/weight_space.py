@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from ...estimators import LinearClassifier
-from ...losses import MarginLoss, ZeroOne
+from ...losses import MarginLoss
 from ...numeric.types import Array
 from ...penalties import L2, Penalty
 from ...proofs.units import original_weights
@@ -204,9 +204,10 @@ class WeightSpaceDisplay:
         said = ", ".join(f"{short[j]} = {centre[j]:.3g}" for j in held)
         if len(held) > 2:
             said = f"{len(held)} other weights fixed at the end"
+        # A loss without a slope is piecewise constant, and drawn as such.
         display = cls(
             xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
-            labels=(words[chosen[0]], words[chosen[1]]), steps=isinstance(space.loss, ZeroOne),
+            labels=(words[chosen[0]], words[chosen[1]]), steps=not space.loss.has_slope,
             said=said, name=name,
         )  # fmt: skip
         return display.plot(ax, curve_kwargs=curve_kwargs)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...data import InMemory
 from ...data.labels_in_memory import LabelsInMemory
-from ...losses import Loss, OneVsRest
+from ...losses import Loss
 from ...numeric.expected import Check
 from ...numeric.types import Array
 from ...objective import Objective
@@ -61,14 +61,14 @@ class CoordinateAscent(DualSolver):
 
     def knows(self, loss: Loss) -> bool:
         """Two classes, or more."""
-        return has_dual(loss.binary if type(loss) is OneVsRest else loss)
+        return has_dual(loss.column_loss or loss)
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
         """One for each round."""
         of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
-        if isinstance(objective.loss, OneVsRest):
+        if objective.shape[0] > 1 and objective.loss.column_loss is not None:
             of_rounds = columns_iterates
         alpha = None
         if state is not None and state["phase"] == HANDED_ON:
@@ -83,7 +83,7 @@ class CoordinateAscent(DualSolver):
     def phases(self, objective: Objective) -> dict[str, Check]:
         """By the number of classes and the loss."""
         of_rounds = multiclass_state if objective.shape[0] > 1 else binary_state
-        if isinstance(objective.loss, OneVsRest):
+        if objective.shape[0] > 1 and objective.loss.column_loss is not None:
             of_rounds = columns_state
         return {PHASE: of_rounds(objective, objective.source.length)}
 

@@ -32,7 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import Logistic
 from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries
 from ...numeric.linear_systems import cholesky_solver
@@ -81,7 +80,7 @@ class InteriorPoint(DualSolver):
     def check(self, objective: Objective) -> None:
         """As all solvers of the dual; alphas with bounds to stay between, and small systems."""
         super().check(objective)
-        if isinstance(objective.loss, Logistic):
+        if not objective.loss.attained:
             raise ValueError(
                 "InteriorPoint keeps alphas between bounds that those of 'logistic' never reach; "
                 "use Newton(), LBFGS() or ProximalPoint()"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...data import InMemory
-from ...losses import Joint, Loss, OneVsRest
+from ...losses import Loss
 from ...losses.base import REGISTRY
 from ...numeric.expected import Check, anything, array, entries, real, whole, word
 from ...numeric.types import Array
@@ -49,7 +49,7 @@ class DualSolver(Solver):
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
-            if isinstance(loss, OneVsRest) and has_dual(loss.binary):
+            if loss.column_loss is not None and has_dual(loss.column_loss):
                 remedy = "CoordinateAscent()"
             many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
@@ -165,5 +165,5 @@ def kept_text(state: State) -> str:
 
 def named(loss: Loss) -> str:
     """As its user calls it: a loss of another's name by what it is."""
-    own = loss.binary if isinstance(loss, Joint) else loss
+    own = loss.for_classes(2)
     return repr(own.name if REGISTRY.get(own.name) is type(own) else own)

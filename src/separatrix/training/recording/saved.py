@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...losses import MarginLoss, get_loss
+from ...losses import get_loss
 from ...numeric.types import AnyArray, Array
 from ...page.document import document, finite
 from ...separation import separability
@@ -153,8 +153,9 @@ def boundary_lines(scores: Array) -> list[list[list[int]]]:
 
 def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
     """The loss over the margin, for two classes: as far as the last scores reach."""
-    loss = get_loss(name)
-    if last.shape[1] > 1 or not isinstance(loss, MarginLoss):
+    asked = get_loss(name)
+    loss = asked.column_loss
+    if last.shape[1] > 1 or loss is None or loss is not asked:
         return None
     reach = float(np.clip(np.nan_to_num(np.abs(last), posinf=0.0).max(initial=0.0), 2.0, 100.0))
     margin = np.linspace(-reach, reach, 161)
