@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.files.cache_index import MAGIC, SEAL, Stored
+from separatrix.data.files.cache.index import MAGIC, SEAL, Stored
 
 AT = Stored._fields.index
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
-from ..data.files.decoding import Decoded
+from ..data.files.encoding.decoding import Decoded
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
 from ..data.labels import check_labels

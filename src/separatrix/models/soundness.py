@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.feature_map import FeatureMap
-from ..data.files.encoders import Column, Hashed, Number, OneHot
-from ..data.files.formats import FORMATS
+from ..data.files.encoding.encoders import Column, Hashed, Number, OneHot
+from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
 from ..estimators import KernelPerceptron
 from ..estimators.kernel_expansion import KernelExpansion
