@@ -11,8 +11,9 @@ from typing import Any, get_type_hints
 
 from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ..features import RadialBasis
-from . import layout
-from .layout import Damaged
+from ..numeric import container
+from ..numeric.container import Damaged, TooLong
+from ..numeric.replaced import check_file_path, replaced
 from .reader import Reader
 from .soundness import check_sparse_weights, refuse_unsound
 from .writer import Writer
@@ -96,7 +97,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "format": FORMAT, "version": VERSION, "separatrix": version("separatrix"),
         "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
     }  # fmt: skip
-    layout.write(Path(path), metadata, writer.arrays)
+    try:
+        pieces = container.packed(metadata, writer.arrays)
+    except TooLong as error:
+        raise ValueError(
+            f"{error}: read categories with categorical='hash', or keep fewer of them "
+            "(max_categories, min_frequency)"
+        ) from None
+    path = Path(path)
+    check_file_path(path, "a model")
+    with replaced(path) as file:
+        for piece in pieces:
+            file.write(piece)
 
 
 def _attributes(estimator: Any, parameters: set[str]) -> dict[str, Any]:
@@ -157,7 +169,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _loaded(path: Path) -> Any:
-    metadata, arrays = layout.read(path)
+    metadata, arrays = container.read(path, "model file")
     if metadata.get("format") != FORMAT:
         raise Damaged("it is a file of arrays, but no model of separatrix")
     if metadata.get("version") != VERSION:
@@ -166,7 +178,7 @@ def _loaded(path: Path) -> Any:
             f"{metadata.get('separatrix')!r}, and this separatrix reads version {VERSION!r}"
         )
     try:
-        return _estimator(layout.parsed(metadata.get("model", "")), Reader(arrays))
+        return _estimator(container.parsed(metadata.get("model", "")), Reader(arrays))
     # What a file holds has passed through the constructors of losses and others: of what they
     # object to, any kind of error may tell.
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,

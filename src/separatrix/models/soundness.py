@@ -26,11 +26,11 @@ from ..estimators.stream import COLUMNS, StreamState
 from ..features import RadialBasis
 from ..kernels import Linear, Precomputed
 from ..losses import get_loss
+from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
 from ..solvers.online import expected_online_state
 from ..training.trace import Trace
-from .layout import Damaged
 from .schema import conforms
 
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}

@@ -1,4 +1,4 @@
-"""Arrays and words in one file, in the byte layout of safetensors.
+"""Arrays and words in one file, in the byte layout of safetensors: models and checkpoints.
 
 Eight bytes with the length of a header, the header in JSON, and the bytes of the arrays, one after
 another: https://huggingface.co/docs/safetensors. So other programs open the arrays too. What that
@@ -19,9 +19,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..numeric.regular_file import named_in_errors, open_regular
-from ..numeric.replaced import check_file_path, replaced
-from ..numeric.types import AnyArray
+from .regular_file import named_in_errors, open_regular
+from .types import AnyArray
 
 DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
@@ -38,13 +37,17 @@ class Damaged(Exception):
     """A file that is not what was written."""
 
 
+class TooLong(ValueError):
+    """More names and words than a header has room for."""
+
+
 def is_storable(array: AnyArray) -> bool:
     """Whether the layout has a name for its numbers."""
     return array.dtype.newbyteorder("<") in NAMES
 
 
-def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray]) -> None:
-    """Words and arrays to a file that is whole or not there at all."""
+def packed(metadata: Mapping[str, str], arrays: Mapping[str, AnyArray]) -> list[bytes | memoryview]:
+    """The bytes of a file of words and arrays, in pieces: the header, then each array."""
     stored = {name: _stored(array) for name, array in arrays.items()}
     # Wide numbers first, so that all are aligned.
     order = sorted(stored, key=lambda name: -stored[name].itemsize)
@@ -58,21 +61,16 @@ def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER:
-        raise ValueError(
-            f"the names, categories and parameters of this model take {len(text)} bytes, and a "
-            f"model file has room for {MOST_HEADER}: read categories with categorical='hash', or "
-            "keep fewer of them (max_categories, min_frequency)"
+        raise TooLong(
+            f"the names and words of this file take {len(text)} bytes, and there is room for "
+            f"{MOST_HEADER}"
         )
     size, pieces = len(text).to_bytes(8, "little"), [_bytes(stored[name]) for name in order]
     digest = sha256(size + text)
     for piece in pieces:
         digest.update(piece)
     signed = START + digest.hexdigest().encode() + text[len(START) + len(ZEROS) :]
-    check_file_path(path, "a model")
-    with replaced(path) as file:
-        file.write(size + signed)
-        for piece in pieces:
-            file.write(piece)
+    return [size + signed, *pieces]
 
 
 def _stored(array: AnyArray) -> AnyArray:
@@ -84,28 +82,33 @@ def _bytes(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def read(path: Path) -> tuple[dict[str, str], dict[str, AnyArray]]:
+def read(path: Path, kind: str) -> tuple[dict[str, str], dict[str, AnyArray]]:
     """The words and the arrays of a file; ``Damaged`` if it is not as it was written."""
     with named_in_errors(path), open_regular(path) as file:
-        return _Reader(file, os.fstat(file.fileno()).st_size).read()
+        return unpacked(file, os.fstat(file.fileno()).st_size, kind)
 
 
-class _Reader:
+def unpacked(file: BinaryIO, size: int, kind: str) -> tuple[dict[str, str], dict[str, AnyArray]]:
+    """The same of an open file. Its ``kind`` is for errors: "model file", "checkpoint"."""
+    return _FileReader(file, size, kind).read()
+
+
+class _FileReader:
     """One file, read from its beginning to its end, and the digest of what was read."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self.file, self.size, self.digest = file, size, sha256()
+    def __init__(self, file: BinaryIO, size: int, kind: str) -> None:
+        self.file, self.size, self.kind, self.digest = file, size, kind, sha256()
 
     def read(self) -> tuple[dict[str, str], dict[str, AnyArray]]:
         """Metadata and arrays."""
         head = self.file.read(8)
         length = int.from_bytes(head, "little")
         if len(head) < 8 or length > min(MOST_HEADER, self.size - 8):
-            raise Damaged("it is no model file, or only its beginning")
+            raise Damaged(f"it is no {self.kind}, or only its beginning")
         text = self.file.read(length)
         start = len(START)
         if len(text) < length or text[:start] != START or len(text) < start + 64:
-            raise Damaged("it does not begin as a model file does")
+            raise Damaged(f"it does not begin as a {self.kind} does")
         told = text[start : start + 64]
         self.digest.update(head + START + ZEROS + text[start + 64 :])
         header = parsed(text)
