@@ -11,6 +11,7 @@ from ..data import Source
 from ..numeric.types import Array
 from .columns import Columns
 from .moments import Moments
+from .sums import MomentSums
 
 
 class ClassSums(NamedTuple):
@@ -20,6 +21,18 @@ class ClassSums(NamedTuple):
     sums: Array
     counts: Array
     squares: Array
+
+    @classmethod
+    def of(cls, source: Source) -> ClassSums:
+        """In one read of the rows, unless the source knows them."""
+        known = source.class_moments()
+        if known is not None:
+            return cls(*known[:3], known.squares.sum(axis=0))
+        shift = source.approximate_mean()
+        if shift is not None and not np.all(np.isfinite(shift)):
+            shift = np.zeros(source.n_features)
+        found = source.total(MomentSums(shift, len(source.classes)))
+        return cls(np.zeros(1) if shift is None else shift, *found)
 
 
 class LastRead:

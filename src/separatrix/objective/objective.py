@@ -283,14 +283,9 @@ class Objective:
 
     @property
     def _sums(self) -> ClassSums:
-        """One read, unless the source knows them; remembered."""
-        known = self.source.class_moments() if self._known.sums is None else None
-        if known is not None:
-            self._known.sums = ClassSums(*known[:3], known.squares.sum(axis=0))
+        """Remembered."""
         if self._known.sums is None:
-            shift = self.source.approximate_mean()
-            found = self.source.total(sums.MomentSums(shift, len(self.source.classes)))
-            self._known.sums = ClassSums(np.zeros(1) if shift is None else shift, *found)
+            self._known.sums = ClassSums.of(self.source)
         return self._known.sums
 
     def mistakes_of(self, candidates: Array) -> Array:

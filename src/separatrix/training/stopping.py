@@ -5,8 +5,7 @@ Input: the steps of a solver, one per pass. Output: the name of the first rule t
 - ``tol``: the duality gap is small enough (:mod:`separatrix.training.gap`), or, where there is no
   gap, the objective and the weights have come to rest.
 - a cycle: weights that come back bit for bit under a map that does not change will come back for
-  ever. Found with two points in memory by the algorithm of R. P. Brent, An improved Monte Carlo
-  factorization algorithm, BIT 20 (1980).
+  ever (:mod:`separatrix.training.cycles`).
 - the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights.
 """
 
@@ -21,6 +20,7 @@ from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, nothing, optional, real, whole
 from ..numeric.types import Array
 from ..solvers import State, Step
+from .cycles import CycleFinder
 from .gap import GapTracker
 
 TINY = 1e-12  # below this J counts as 0
@@ -114,9 +114,7 @@ class StoppingRules:
         self.earlier: Step | None = None
         self.fewest = np.inf
         self.stale = 0
-        # Brent 1980: compare with one earlier point, renewed at powers of two.
-        self.landmark = start
-        self.distance, self.power = 0, 1
+        self.cycles = CycleFinder(start)
 
     def reason(self, step: Step, iteration: int, norm: float) -> str | None:
         """Why to stop now, or None. The first rule that holds names the end."""
@@ -152,8 +150,8 @@ class StoppingRules:
         """What is remembered, as arrays and numbers."""
         return {
             "before": _told(self.before), "earlier": _told(self.earlier), "fewest": self.fewest,
-            "stale": self.stale, "landmark": self.landmark, "distance": self.distance,
-            "power": self.power, "gap": None if self.gap is None else self.gap.to_state(),
+            "stale": self.stale, **self.cycles.to_state(),
+            "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
         }  # fmt: skip
 
@@ -172,8 +170,8 @@ class StoppingRules:
     def restore(self, state: State, goes_on: bool) -> None:
         """Remember what other rules of the same run did; ``goes_on`` if passes follow."""
         self.before, self.earlier = _step(state["before"]), _step(state["earlier"])
-        for name in ("fewest", "stale", "landmark", "distance", "power"):
-            setattr(self, name, state[name])
+        self.fewest, self.stale = state["fewest"], state["stale"]
+        self.cycles.restore(state)
         if self.gap is not None:
             # A run that may go on is as if nothing had asked for a proof where it was to end.
             self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])
@@ -197,12 +195,7 @@ class StoppingRules:
         before = None if self.before is None else self.space.position(self.before)
         if step.rows is None and before is not None and np.array_equal(here, before):
             return False  # a step over all rows that moves nothing has arrived
-        if np.array_equal(here, self.landmark):
-            return True
-        self.distance += 1
-        if self.distance == self.power:
-            self.landmark, self.distance, self.power = here, 0, 2 * self.power
-        return False
+        return self.cycles.closes(here)
 
     def _no_progress(self, step: Step, patience: int) -> bool:
         if step.mistakes is None:
