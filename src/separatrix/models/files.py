@@ -12,9 +12,9 @@ from typing import Any, get_type_hints
 from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ..features import RadialBasis
 from ..numeric import container
-from ..numeric.container import Damaged, TooLong
+from ..numeric.container import Damaged, HeaderTooLong
 from ..numeric.replaced import check_file_path, replaced
-from .reader import Reader
+from .reader import ModelReader
 from .soundness import check_sparse_weights, refuse_unsound
 from .writer import Writer
 
@@ -99,7 +99,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     }  # fmt: skip
     try:
         pieces = container.packed(metadata, writer.arrays)
-    except TooLong as error:
+    except HeaderTooLong as error:
         raise ValueError(
             f"{error}: read categories with categorical='hash', or keep fewer of them "
             "(max_categories, min_frequency)"
@@ -178,7 +178,7 @@ def _loaded(path: Path) -> Any:
             f"{metadata.get('separatrix')!r}, and this separatrix reads version {VERSION!r}"
         )
     try:
-        return _estimator(container.parsed(metadata.get("model", "")), Reader(arrays))
+        return _estimator(container.parsed(metadata.get("model", "")), ModelReader(arrays))
     # What a file holds has passed through the constructors of losses and others: of what they
     # object to, any kind of error may tell.
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
@@ -186,7 +186,7 @@ def _loaded(path: Path) -> Any:
         raise Damaged(f"what it holds is not as it should be ({error})") from None
 
 
-def _estimator(model: Any, reader: Reader) -> Any:
+def _estimator(model: Any, reader: ModelReader) -> Any:
     if not isinstance(model, dict) or set(model) != {"estimator", "parameters", "attributes"}:
         raise Damaged("it holds no model")
     cls = ESTIMATORS.get(str(model["estimator"]))

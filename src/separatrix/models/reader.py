@@ -39,7 +39,7 @@ def label_type(text: Any) -> np.dtype[Any]:
 
 
 @dataclass
-class Reader:
+class ModelReader:
     """What a writer wrote down, as values again; each array is given out once."""
 
     arrays: dict[str, AnyArray]

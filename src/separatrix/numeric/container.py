@@ -37,7 +37,7 @@ class Damaged(Exception):
     """A file that is not what was written."""
 
 
-class TooLong(ValueError):
+class HeaderTooLong(ValueError):
     """More names and words than a header has room for."""
 
 
@@ -61,7 +61,7 @@ def packed(metadata: Mapping[str, str], arrays: Mapping[str, AnyArray]) -> list[
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER:
-        raise TooLong(
+        raise HeaderTooLong(
             f"the names and words of this file take {len(text)} bytes, and there is room for "
             f"{MOST_HEADER}"
         )

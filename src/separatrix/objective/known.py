@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import Source
 from ..numeric.types import Array
-from .columns import Columns
+from .columns import FeatureColumns
 from .moments import Moments
 from .sums import MomentSums
 
@@ -45,7 +45,7 @@ class LastRead:
     weights: Array | None = None
     float32_sums: bool = False
     found: tuple[float, float, Array] = (0.0, 0.0, np.zeros((0, 0)))
-    columns: Columns | None = None
+    columns: FeatureColumns | None = None
 
     def is_at(self, W: Array, float32_sums: bool) -> bool:
         """Whether it was made at these weights, and as exactly."""

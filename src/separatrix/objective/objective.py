@@ -24,7 +24,7 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..penalties import Penalty
 from . import sums
-from .columns import Columns
+from .columns import FeatureColumns
 from .known import ClassSums, Known
 from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
@@ -293,11 +293,13 @@ class Objective:
         (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
         return mistakes
 
-    def columns(self, features: Ints) -> Columns:
+    def columns(self, features: Ints) -> FeatureColumns:
         """Copies of some features, in increasing order; those asked for last are remembered."""
         last = self._known.last_read
         if last.columns is None:
-            last.columns = Columns.of(self.in_memory, self.moments.mean if self.intercept else None)
+            last.columns = FeatureColumns.of(
+                self.in_memory, self.moments.mean if self.intercept else None
+            )
         last.columns = last.columns.taking(features)
         return last.columns
 

@@ -30,10 +30,10 @@ def playground(
     if trace is not None:
         if not state:
             raise ValueError("--trace: say of which run, by the link or file that the page gives")
-        from ..playground.runs import Run
+        from ..playground.runs import PlaygroundRun
 
         check_output(trace)
-        made = Run.of(state)
+        made = PlaygroundRun.of(state)
         write_recording(trace, made.recording.to_json, made.page)
         say(f"{len(made.recording):,} steps are in {trace}.")
         return

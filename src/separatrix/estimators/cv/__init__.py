@@ -9,6 +9,6 @@ way such a step leaves is seen from those that were followed by a read.
 
 from .fold_path import Fit, FoldPath
 from .folds import Folds, disjoint
-from .splits import Split
+from .splits import FoldSplit
 
-__all__ = ["Fit", "FoldPath", "Folds", "Split", "disjoint"]
+__all__ = ["Fit", "FoldPath", "FoldSplit", "Folds", "disjoint"]

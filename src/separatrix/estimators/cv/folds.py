@@ -24,7 +24,7 @@ from ...objective import Objective
 from ...objective.hessians import hessian_of
 from ...penalties import L2
 from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
-from .splits import Split
+from .splits import FoldSplit
 from .sums import MaxNorms
 from .thresholds import (
     LONG_ROW,
@@ -84,7 +84,9 @@ class Sample(NamedTuple):
         return size, weight * np.array(curvature)
 
 
-def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:
+def disjoint(
+    objective: Objective, splits: Iterator[FoldSplit]
+) -> tuple[Folds, Iterator[FoldSplit] | None]:
     """Folds that leave out no row twice, and splits that are not such.
 
     Each split is looked at when it comes: of many folds the rows would fill the memory.
@@ -104,7 +106,7 @@ class Folds:
     """An objective on all rows, and splits of which none leaves out a row of another."""
 
     objective: Objective
-    splits: list[Split]
+    splits: list[FoldSplit]
 
     @property
     def source(self) -> ArraySource:

@@ -22,7 +22,7 @@ LITTLE = 0.002  # of the gain so far: a product that adds less is the last
 HALVINGS = 6
 
 
-class Found(NamedTuple):
+class FreeAlphas(NamedTuple):
     """Alphas, by how much the dual is higher there, and by how much it would be without bounds."""
 
     alpha: Array
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 def solve_free_variables(
     rows: InMemory, alpha: Array, p: Array, W: Array, curvatures: Array, gives: Array, most: int
-) -> Found:
+) -> FreeAlphas:
     """Conjugate gradients over all alphas of rows of shares p; then back into the bounds.
 
     In variables in which the dual has curvature 1 for each alone. A row counted once more moves the
@@ -61,4 +61,4 @@ def solve_free_variables(
         if gain >= 0.1 * length * hoped:
             break
         length *= 0.5
-    return Found(there, gain, hoped)
+    return FreeAlphas(there, gain, hoped)

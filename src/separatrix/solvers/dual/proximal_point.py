@@ -40,7 +40,7 @@ from ..base import State
 from .dual_loss import DualSums
 from .losses import dual_loss_of
 from .newton_system import NewtonSystem
-from .proximal_steps import FIRST_PENALTY, LEVEL, TOO_STEEP, Point, ProximalSteps
+from .proximal_steps import FIRST_PENALTY, LEVEL, TOO_STEEP, ProximalIterate, ProximalSteps
 from .solver import DualIterate, DualSolver
 from .streamed_proximal_point import StreamedProximalPointRun
 from .sums import SOME_ROWS, SmoothedSums, joined, present_scores
@@ -150,12 +150,12 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
 class ProximalPointRun(ProximalSteps):
     """An ascent whose rows are in memory, and their scores kept."""
 
-    def _begin(self) -> Point:
+    def _begin(self) -> ProximalIterate:
         self.source = self.objective.in_memory
         self.scores = NOTHING
         return self._point(self.W)
 
-    def _point(self, W: Array, scores: Array | None = None) -> Point:
+    def _point(self, W: Array, scores: Array | None = None) -> ProximalIterate:
         """One read of the data; half of one where the scores are known."""
         loss, wrong, smooth, proximal, rows, conjugates, found = self.source.total(
             SmoothedSums(

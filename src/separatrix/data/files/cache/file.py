@@ -51,7 +51,7 @@ from .index import (
     TYPES,
     CacheDamaged,
     Identity,
-    Stored,
+    StoredBlock,
     flaw,
     read_into,
     sealed_index,
@@ -78,7 +78,7 @@ class DecodedCache:
         self.about: dict[str, Any] = index["about"]
         self.codes: int = index["codes"]
         """All labels are codes from 0 to before this."""
-        self.blocks = [Stored(*stored) for stored in index["blocks"]]
+        self.blocks = [StoredBlock(*stored) for stored in index["blocks"]]
         # Of sparse rows the first blocks may know fewer features than the last.
         self.features = max((stored.width for stored in self.blocks), default=0)
         self._checked: dict[int, tuple[int, ...]] = {}  # by block, the file's state at the time
@@ -173,7 +173,7 @@ class CacheWriter:
         remove_abandoned(folder)
         descriptor, self._unfinished = locked_file(folder, self._path.stem)
         self._file = os.fdopen(descriptor, "w+b")
-        self._blocks: list[Stored] = []
+        self._blocks: list[StoredBlock] = []
         self._codes = 0
 
     @property
@@ -197,7 +197,7 @@ class CacheWriter:
             told.append((name, raw.dtype.str, list(raw.shape)))
         self._codes = max(self._codes, int(block.y.max(initial=-1)) + 1)
         size = self._file.tell() - at
-        self._blocks.append(Stored(block.start, features, told, at, size, checksum))
+        self._blocks.append(StoredBlock(block.start, features, told, at, size, checksum))
 
     def close(self, about: dict[str, Any], keep: bool = True) -> DecodedCache:
         """Seal the file and give it its name; returns it opened, whoever renames another later.

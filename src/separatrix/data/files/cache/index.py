@@ -45,7 +45,7 @@ class CacheDamaged(Exception):
     """A cache, or a block of it, is not what was written."""
 
 
-class Stored(NamedTuple):
+class StoredBlock(NamedTuple):
     """Where the arrays of a block stand in the file."""
 
     start: int
@@ -124,7 +124,7 @@ def _check(index: dict[str, Any], end: int) -> None:
     if not isinstance(index["about"], dict) or not isinstance(index["blocks"], list):
         raise TypeError("about and blocks")
     _whole(index["codes"])
-    blocks = [Stored(*entry) for entry in index["blocks"]]
+    blocks = [StoredBlock(*entry) for entry in index["blocks"]]
     for stored in blocks:
         _check_block(stored)
     for one, next in pairwise(blocks):
@@ -138,7 +138,7 @@ def _check(index: dict[str, Any], end: int) -> None:
         raise ValueError("blocks do not fill the file")
 
 
-def _check_block(stored: Stored) -> None:
+def _check_block(stored: StoredBlock) -> None:
     for number in (stored.start, stored.at, stored.size, stored.checksum):
         _whole(number)
     names = DENSE if stored.features is None else SPARSE

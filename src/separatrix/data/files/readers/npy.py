@@ -15,7 +15,7 @@ from .paths import Files, named_files
 from .reader import Piece, Place, Reader
 
 
-class Stored(NamedTuple):
+class NpyArray(NamedTuple):
     """What the head of a file tells: rows of numbers, one after another from some byte on."""
 
     path: Path
@@ -32,7 +32,7 @@ class Stored(NamedTuple):
         return found
 
 
-class Column:
+class NpyColumn:
     """Labels or weights beside the rows, in ``.npy`` files of one dimension."""
 
     def __init__(self, what: Any) -> None:
@@ -86,7 +86,7 @@ class NpyReader(Reader):
                 )
         return first.shape[1]
 
-    def _role(self, what: Any, role: str) -> int | Column | None:
+    def _role(self, what: Any, role: str) -> int | NpyColumn | None:
         """The number of a column from 0 on, or what is read beside the rows."""
         if what is None:
             return None
@@ -102,7 +102,7 @@ class NpyReader(Reader):
                 f"{role}={what!r}, but columns of .npy files have no names: expected the number of "
                 "a column, or the path of another .npy file with one value for each row."
             )
-        column = Column(what)
+        column = NpyColumn(what)
         if column.n_rows != self.n_rows:
             raise ValueError(
                 f"{role}: {column.files} has {column.n_rows} values for the {self.n_rows} rows of "
@@ -113,7 +113,7 @@ class NpyReader(Reader):
     def identity(self) -> dict[str, Any]:
         """Files, and which columns are what."""
         roles = {
-            role: of.files.identity() if isinstance(of, Column) else of
+            role: of.files.identity() if isinstance(of, NpyColumn) else of
             for role, of in (("target", self.target), ("weight", self.weight))
         }
         return {"format": "npy", "files": self.files.identity(), **roles}
@@ -121,7 +121,7 @@ class NpyReader(Reader):
     def check_unchanged(self) -> None:
         """Raise if a file changed or vanished since this reader was made, and name it."""
         for one in (self, self.target, self.weight):
-            if isinstance(one, (NpyReader, Column)):
+            if isinstance(one, (NpyReader, NpyColumn)):
                 one.files.check_unchanged()
 
     def pieces(self) -> Iterator[Piece]:
@@ -142,13 +142,13 @@ class NpyReader(Reader):
         return Piece(checked_rows, y, weight, where)
 
     @staticmethod
-    def _beside(of: int | Column | None, rows: AnyArray, at: int) -> AnyArray | None:
-        if isinstance(of, Column):
+    def _beside(of: int | NpyColumn | None, rows: AnyArray, at: int) -> AnyArray | None:
+        if isinstance(of, NpyColumn):
             return of.read(at, len(rows))
         return None if of is None else np.ascontiguousarray(rows[:, of])
 
 
-def _head(path: Path, dimensions: int) -> Stored:
+def _head(path: Path, dimensions: int) -> NpyArray:
     """The head of a file, checked against its length."""
     with path.open("rb") as file:
         try:
@@ -161,7 +161,7 @@ def _head(path: Path, dimensions: int) -> Stored:
             raise ValueError(
                 f"{path} is no .npy file ({error}): write it by numpy.save."
             ) from error
-        found = Stored(path, shape, dtype, file.tell())
+        found = NpyArray(path, shape, dtype, file.tell())
     if len(shape) != dimensions or min(shape) < 0:
         raise ValueError(
             f"{path} has an array of shape {shape}; expected {dimensions} "

@@ -34,7 +34,7 @@ from .solver import DualIterate
 FIRST_GAP = 1e-6
 
 
-def columns_iterates(
+def one_vs_rest_iterates(
     objective: Objective,
     W: Array,
     rng: np.random.Generator,
@@ -76,7 +76,7 @@ def columns_iterates(
         }  # fmt: skip
 
 
-def columns_state(objective: Objective, n: int) -> Check:
+def one_vs_rest_state(objective: Objective, n: int) -> Check:
     """Checks the state of the runs of all classes over n rows."""
     k = objective.shape[0]
     known = {
