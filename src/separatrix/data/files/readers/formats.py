@@ -17,7 +17,8 @@ from .paths import Files, is_stream, named_files
 from .reader import Reader
 from .svmlight import SvmlightReader
 
-COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSED = (*CODECS, ".xz")
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow",
@@ -28,6 +29,10 @@ SUFFIXES = {
 ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
 """Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
+TABLES = ("parquet", "arrow", "csv")
+"""Formats whose columns have names."""
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
+"""How a file of tables begins, if it is not text."""
 
 
 def open_reader(
@@ -146,12 +151,22 @@ def kept_format(reader: Reader) -> str | None:
 
 def tells_format(path: str | PathLike[str]) -> bool:
     """Whether the suffix does."""
-    return _suffix(Path(path)) in SUFFIXES
+    return known_format(path) is not None
+
+
+def known_format(path: str | PathLike[str]) -> str | None:
+    """The format that the suffix tells, if it tells one."""
+    return SUFFIXES.get(_suffix(Path(path)))
+
+
+def table_format(start: bytes) -> str:
+    """The format of a table, by its first bytes."""
+    return next((format for magic, format in MAGIC.items() if start.startswith(magic)), "csv")
 
 
 def format_of(paths: list[Path]) -> str:
     """The format that the suffixes tell, the same for all files."""
-    found = {path: SUFFIXES.get(_suffix(path)) for path in paths}
+    found = {path: known_format(path) for path in paths}
     formats = ", ".join(FORMATS)
     for path, format in found.items():
         if format is None:

@@ -31,7 +31,7 @@ def comma_separated(path: Path) -> Iterator[Any]:
     Lines keep their numbers. A dot between thousands is left alone, and so is no number.
     """
     with uncompressed(path) as raw:
-        semicolons = delimiter(path) == "," and _has_semicolons(raw.read(FIRST_LINE_BYTES))
+        semicolons = delimiter(path) == "," and has_semicolons(raw.read(FIRST_LINE_BYTES))
     if semicolons:
         with io.BufferedReader(_Rewritten(path)) as file:
             yield file
@@ -40,7 +40,7 @@ def comma_separated(path: Path) -> Iterator[Any]:
             yield raw
 
 
-def _has_semicolons(start: bytes) -> bool:
+def has_semicolons(start: bytes) -> bool:
     """Whether these stand between the names of the first line."""
     first = LINE_END.split(start, maxsplit=1)[0].decode("utf-8-sig", "replace")
     names = next(csv.reader([first]), [])
