@@ -7,20 +7,21 @@ import numpy as np
 from ..numeric.types import AnyArray, Array, Ints
 
 
-def predicted_numbers(scores: Array, axis: int = 1) -> Ints:
+def predicted_numbers(scores: Array) -> Ints:
     """Number of the predicted class of each row: on a tie of two the larger, of more the first.
 
-    Along the axis are the scores of k classes, or one score, positive for the larger of two.
+    ``scores`` has the shape (n, k), for two classes (n, 1): positive for the larger. More axes at
+    the end are kept.
 
     >>> predicted_numbers(np.array([[0.0], [-1.0]]))
     array([1, 0])
     >>> predicted_numbers(np.array([[1.0, 3.0, 3.0]]))
     array([1])
     """
-    if scores.shape[axis] == 1:
-        numbers: Ints = (np.moveaxis(scores, axis, 0)[0] >= 0.0).astype(np.intp)
+    if scores.shape[1] == 1:
+        numbers: Ints = (scores[:, 0] >= 0.0).astype(np.intp)
     else:
-        numbers = scores.argmax(axis=axis)
+        numbers = scores.argmax(axis=1)
     return numbers
 
 
