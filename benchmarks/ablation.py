@@ -183,7 +183,7 @@ MECHANISMS = (
     Mechanism("a gap below the one wanted",
               (("solvers.dual.binary_coordinate_ascent:AIM", 1.0),), ("hinge-one-hot-no-bias",)),
     Mechanism("auto: coordinate ascent for many classes",
-              (("solvers.auto:_suits_columns_ascent", never),),
+              (("solvers.auto:_suits_one_vs_rest_ascent", never),),
               ("squared_hinge-documents",)),
     Mechanism("auto: conjugate gradients for the squared loss",
               (("solvers.auto:_suits_products", never),),

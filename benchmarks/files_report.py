@@ -186,8 +186,8 @@ def text(folder: Path, name: str, kind: str) -> Figures:
     import pyarrow.csv
     from sklearn.datasets import load_svmlight_file
 
-    from separatrix.data.files.formats import open_reader
-    from separatrix.data.files.reader import TableReader
+    from separatrix.data.files.readers.formats import open_reader
+    from separatrix.data.files.readers.reader import TableReader
 
     path = folder / f"{name}.{kind}"
     others: dict[str, Callable[[], Any]] = {

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
-from separatrix.data.files.formats import open_reader
+from separatrix.data.files.readers.formats import open_reader
 
 TABLE = pa.table({"x": np.arange(4000) / 3, "y": np.arange(4000) % 2})
 

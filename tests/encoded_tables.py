@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from separatrix.data.files.options import EncodingOptions
-from separatrix.data.files.reader import Place
-from separatrix.data.files.survey import Survey
+from separatrix.data.files.encoding.options import EncodingOptions
+from separatrix.data.files.encoding.survey import Survey
+from separatrix.data.files.readers.reader import Place
 from separatrix.numeric.rows import to_dense
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.files.cache_index import MAGIC, SEAL, Stored
+from separatrix.data.files.cache.index import MAGIC, SEAL, StoredBlock
 
-AT = Stored._fields.index
+AT = StoredBlock._fields.index
 
 
 def index_of(path: Path) -> tuple[dict[str, Any], int]:

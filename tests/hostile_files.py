@@ -7,13 +7,14 @@ make one with other contents and a valid digest.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from hashlib import sha256
 
 import numpy as np
 
-from separatrix.models.layout import DTYPES, NAMES
-from separatrix.training.checkpoint_file import DIGEST, FORMAT, packed
+from separatrix.numeric.container import DTYPES, NAMES
+from separatrix.training.checkpoint_file import METADATA, packed
 
 # ---- model files -------------------------------------------------------------------------
 
@@ -28,7 +29,9 @@ def signed(header, data, text=None):
     """A model file with these parts and a valid digest; ``text`` replaces the header's JSON."""
     header["__metadata__"] = {"sha256": "0" * 64} | header.get("__metadata__", {})
     header["__metadata__"]["sha256"] = "0" * 64
-    text = json.dumps(header, separators=(",", ":")).encode() if text is None else text
+    if text is None:
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
     raw = struct.pack("<Q", len(text)) + text + data
     return raw.replace(b"0" * 64, sha256(raw).hexdigest().encode(), 1)
 
@@ -79,25 +82,34 @@ def of_arrays(metadata, arrays):
 
 def checkpoint_parts(raw):
     """The head of a checkpoint (``arrays`` and ``tree``) and the bytes of its arrays."""
-    body = raw[len(FORMAT) + DIGEST :]
-    size = int(body[:16], 16)
-    return json.loads(body[17 : 17 + size]), body[17 + size :]
+    header, data = parts(raw)
+    begin = header.pop("tree")["data_offsets"][0]
+    del header["__metadata__"]
+    return {"arrays": header, "tree": json.loads(data[begin:])}, data[:begin]
 
 
 def signed_checkpoint(head, data, text=None):
-    """A checkpoint with these parts and a valid digest; ``text`` replaces the head's JSON."""
-    text = json.dumps(head).encode() if text is None else text
-    return signed_body(b"%016x\n" % len(text) + text + data)
+    """A checkpoint with these parts and a valid digest; ``text`` replaces the tree's JSON."""
+    text = json.dumps(head["tree"]).encode() if text is None else text
+    end = len(data) + len(text)
+    tree = {"dtype": "U8", "shape": [len(text)], "data_offsets": [len(data), end]}
+    return signed({"__metadata__": METADATA, **head["arrays"], "tree": tree}, data + text)
 
 
-def signed_body(body):
-    """A checkpoint with any body and its valid digest."""
-    return FORMAT + sha256(body).hexdigest().encode() + b"\n" + body
+def entries(arrays):
+    """Arrays of a header, one after another, from their types and shapes."""
+    header, begin = {}, 0
+    for number, (dtype, shape) in enumerate(arrays):
+        size = np.dtype(DTYPES.get(dtype, "u1")).itemsize * math.prod(shape)
+        offsets = [begin, begin + size]
+        header[str(number)] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+        begin += size
+    return header
 
 
 def checkpoint_of(tree):
     """A checkpoint that holds a tree of dictionaries, lists, numbers and arrays."""
-    return signed_body(b"".join(bytes(piece) for piece in packed(tree)))
+    return b"".join(bytes(piece) for piece in packed(tree))
 
 
 # ---- trees -------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 from separatrix.training.checkpoint_file import packed, unpacked
 
 
@@ -25,7 +27,7 @@ class Resumed:
         return self
 
     def begin(self, run):
-        run.restore(unpacked(memoryview(self.state)))
+        run.restore(unpacked(BytesIO(self.state), len(self.state)))
 
     def __call__(self, step, info):
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.data.blocks import Block
-from separatrix.data.files.cache import CacheWriter
+from separatrix.data.files.cache.file import CacheWriter
 from separatrix.numeric.rows import CsrRows
 
 IDENTITY = {"format": "csv", "files": [{"path": "a.csv", "size": 3, "mtime_ns": 7}], "options": {}}

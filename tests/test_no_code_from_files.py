@@ -7,14 +7,17 @@ places that are listed here, each with the tests of what it may be given.
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_files import checkpoint_of, parts, signed
 
 import separatrix
+from separatrix.numeric.container import Damaged
 from separatrix.numeric.registry import KINDS, from_dict
-from separatrix.training.checkpoint_file import Damaged, packed, unpacked
+from separatrix.training.checkpoint_file import unpacked
 
 SOURCE = Path(separatrix.__file__).parent
 TEXTS = {
@@ -96,9 +99,11 @@ def test_parameters_of_registered_objects_are_named():
 
 def test_arrays_of_a_checkpoint_are_no_pointers():
     """An array of objects made of bytes would be pointers that the file chose."""
-    data = b"".join(map(bytes, packed({"a": np.arange(2, dtype="<i8")})))
-    assert unpacked(memoryview(data))["a"].tolist() == [0, 1]
-    hostile = data.replace(b'"<i8"', b'"|O8"')
-    assert hostile != data
-    with pytest.raises(Damaged, match="is not a type of numbers"):
-        unpacked(memoryview(hostile))
+    raw = checkpoint_of({"a": np.arange(2, dtype="<i8")})
+    assert unpacked(BytesIO(raw), len(raw))["a"].tolist() == [0, 1]
+    header, data = parts(raw)
+    for dtype in ("O", "|O8"):
+        header["0"]["dtype"] = dtype
+        hostile = signed(header, data)
+        with pytest.raises(Damaged, match="does not tell what the array '0' is"):
+            unpacked(BytesIO(hostile), len(hostile))

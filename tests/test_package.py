@@ -117,3 +117,13 @@ def test_a_million_rows_are_not_copied():
             if not extra < allowed
         }
     assert not over
+
+
+def test_no_two_classes_share_a_name():
+    """Who searches for a class finds one."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(HERE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(HERE)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

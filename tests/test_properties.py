@@ -9,6 +9,7 @@ from conftest import TRAINABLE, level_in_use, quiet
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from loops import twins
 
 from separatrix import (
     L2,
@@ -193,7 +194,7 @@ def test_compiled_equals_twin(problem, loss, batch, l2):
     W = (np.arange(X.shape[1] + 1)[None] - 2.0) / 8
     for rows in (X, X.astype(np.float32), check_rows(sp.csr_array(X))):
         sums = []
-        for batch_pass in (loops.batch_pass, loops.batch_pass_twin):
+        for batch_pass in (loops.batch_pass, twins.batch_pass):
             gradient = np.zeros_like(W)
             sums.append((*batch_pass(rows, y, get_loss(loss), W, gradient=gradient), *gradient[0]))
         np.testing.assert_allclose(*sums, rtol=1e-10, atol=1e-12)

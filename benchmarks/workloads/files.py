@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 import separatrix
-from separatrix.data.files.formats import open_reader
+from separatrix.data.files.readers.formats import open_reader
 from separatrix.numeric.rows import as_scipy
 
 from .. import data

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import overlapping
+from loops import twins
 
 from separatrix import (
     KernelPerceptron,
@@ -166,7 +167,7 @@ def test_flaws_are_found_as_their_twin_finds_them(rng):
                 array[rng.integers(len(array))] = rng.choice(np.array(odd, dtype=object))
         rows = CsrRows(np.ones(len(indices)), indices.astype(kind), indptr.astype(kind), d)
         flaw = loops.csr_flaw(rows)
-        assert flaw == loops.csr_flaw_twin(rows)
+        assert flaw == twins.csr_flaw(rows)
         seen.add(flaw)
     assert seen == {0, loops.OFFSETS, loops.RANGE, loops.ORDER}
 
@@ -190,9 +191,7 @@ def test_stored_features_are_those_of_their_twin(rng):
         rows = CsrRows(np.ones(len(indices)), indices.astype(kind), indptr.astype(kind), d)
         there = np.isin(np.arange(d), indices[indptr[0] : indptr[-1]])
         for most in (d, there.sum(), there.sum() - 1, 0):
-            found, twin = (
-                f(rows, most) for f in (loops.stored_features, loops.stored_features_twin)
-            )
+            found, twin = (f(rows, most) for f in (loops.stored_features, twins.stored_features))
             if there.sum() <= most:
                 np.testing.assert_array_equal(found, there)
                 np.testing.assert_array_equal(twin, there)

@@ -91,7 +91,8 @@ def one(seed: int) -> str:
 def _changed(raw: bytes, draw: random.Random) -> bytes:
     head, data = checkpoint_parts(raw)
     if draw.random() < 0.2:
-        return signed_checkpoint(mutated_tree(head, draw), data)
+        arrays = mutated_tree(head["arrays"], draw)
+        return signed_checkpoint(head | {"arrays": arrays}, data) if type(arrays) is dict else raw
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.ckpt"
         path.write_bytes(raw)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, rows, stored
+from loops import twins
+from loops.twins import squared_norms
 from scipy.special import xlogy
 
 from separatrix import get_loss, loops
-from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge
 
 ORDERS = loops.EpochOrders(seed=7, first=3, block_rows=4, blocks_per_group=5)
@@ -49,7 +50,7 @@ def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for one_round in (loops.ascent_round, loops.ascent_round_twin):
+        for one_round in (loops.ascent_round, twins.ascent_round):
             alpha, w, active = np.zeros(120), np.zeros(X.shape[1] + 1), np.arange(120)
             history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, len(w))))
             found = one_round(
@@ -168,7 +169,7 @@ def test_a_stop_asked_for_ends_the_round():
     }  # fmt: skip
     loops.request_stop()
     try:
-        for one_round in (loops.ascent_round, loops.ascent_round_twin):
+        for one_round in (loops.ascent_round, twins.ascent_round):
             with pytest.raises(loops.Interrupted):
                 one_round(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **numbers)
     finally:
@@ -194,7 +195,7 @@ def test_rows_that_hold_the_gap_come_again_and_save_visits(loss):
         return NEG_CONJUGATE[loss](alpha).mean() - pull @ pull / (4 * l2)
 
     ends = []
-    for one_round in (loops.ascent_round, loops.ascent_round_twin):
+    for one_round in (loops.ascent_round, twins.ascent_round):
         alpha, w = np.zeros(300), np.zeros(101)
         found = one_round(X, y, get_loss(loss), alpha, w, np.arange(300), **numbers)
         assert found.reached

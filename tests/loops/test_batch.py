@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from layouts import LAYOUTS, LOSSES, data, stored
+from loops import twins
 
 from separatrix import loops
 from separatrix.data.validation import check_rows
@@ -29,7 +30,7 @@ def test_batch_pass_equals_its_twin(level, kind, d):
             sums = loops.batch_pass(
                 rows, y, loss, W, weight=c, gradient=got, curvature=curvature[0]
             )
-            twin = loops.batch_pass_twin(
+            twin = twins.batch_pass(
                 rows, y, loss, W, weight=c, gradient=expected, curvature=curvature[1]
             )
             np.testing.assert_allclose(sums, twin, rtol=1e-12)
@@ -75,7 +76,7 @@ def test_joint_losses_equal_their_twins(level, kind, k, loss):
     W = rng.standard_normal((k, 18))
     got, expected = np.zeros_like(W), np.zeros_like(W)
     sums = loops.batch_pass(rows, y, loss, W, weight=weight, gradient=got)
-    twin = loops.batch_pass_twin(rows, y, loss, W, weight=weight, gradient=expected)
+    twin = twins.batch_pass(rows, y, loss, W, weight=weight, gradient=expected)
     np.testing.assert_allclose(sums, twin, rtol=1e-12)
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-11)
     ends = []
@@ -99,18 +100,18 @@ def test_sums_equal_their_twins(level, kind):
     X, _, rng = data(700, 37)
     rows = stored(X, kind)
     W = rng.standard_normal((3, 38))
-    np.testing.assert_allclose(loops.scores(rows, W), loops.scores_twin(rows, W), atol=1e-12)
+    np.testing.assert_allclose(loops.scores(rows, W), twins.scores(rows, W), atol=1e-12)
     for loop, twin, args, out in (
         (
             loops.transpose_product,
-            loops.transpose_product_twin,
+            twins.transpose_product,
             [rng.standard_normal((700, 3))],
             (3, 38),
         ),
         *(
             (
                 loops.hessian_product,
-                loops.hessian_product_twin,
+                twins.hessian_product,
                 [rng.random(700) * (np.arange(700) % 5 > 0), W[:k].copy()],
                 (k, 38),
             )
@@ -127,7 +128,7 @@ def test_sums_equal_their_twins(level, kind):
                 shape = (37,) if group is None else (3, 37)
                 got, expected = ([np.zeros(shape), np.zeros(37)] for _ in range(2))
                 loops.moments(rows, c, group, shift, *got)
-                loops.moments_twin(rows, c, group, shift, *expected)
+                twins.moments(rows, c, group, shift, *expected)
                 for ours, theirs in zip(got, expected, strict=True):
                     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
@@ -145,17 +146,17 @@ def test_many_weights_and_products_equal_their_twins(level, kind, shape):
             labels = y if k == 1 else rng.integers(0, k, n)
             got, expected = np.ones(m), np.ones(m)
             loops.weighted_correct(rows, labels, c, W, got)
-            loops.weighted_correct_twin(rows, labels, c, W, expected)
+            twins.weighted_correct(rows, labels, c, W, expected)
             np.testing.assert_array_equal(got, expected)
         got, expected = (
             each(rows, c, mean, factor[:-1])
-            for each in (loops.max_standardised_norm2, loops.max_standardised_norm2_twin)
+            for each in (loops.max_standardised_norm2, twins.max_standardised_norm2)
         )
         assert got == pytest.approx(expected, rel=1e-12)
     for weight in (rng.random(n), rng.standard_normal(n)):
         got, expected = np.ones((d + 1, d + 1)), np.ones((d + 1, d + 1))
         loops.gram(rows, weight, mean, factor, got)
-        loops.gram_twin(rows, weight, mean, factor, expected)
+        twins.gram(rows, weight, mean, factor, expected)
         np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-10)
         np.testing.assert_array_equal(got, got.T)
 
@@ -184,10 +185,10 @@ def test_compensated_scores_are_those_of_fractions(level, rng, d, dtype):
     W[:, -1] = -(X.astype(float) @ W[:, :-1].T).mean(axis=0)  # what large products leave is small
     for rows in (X, check_rows(sp.csr_array(X))):
         high, low = loops.compensated_scores(rows, W)
-        exact = loops.compensated_scores_twin(rows, W)
+        exact = twins.compensated_scores(rows, W)
         np.testing.assert_array_equal(high, exact[0])
         sums = loops.compensated_transpose_product(rows, np.ascontiguousarray(high))
-        exact_sums = loops.compensated_transpose_product_twin(rows, np.ascontiguousarray(high))
+        exact_sums = twins.compensated_transpose_product(rows, np.ascontiguousarray(high))
         np.testing.assert_allclose(sums[0] + sums[1], exact_sums[0], rtol=1e-15)
         np.testing.assert_allclose(low, exact[1], rtol=0, atol=1e-15 * np.abs(W[:, :-1]).max())
 
@@ -200,12 +201,12 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(level, dtype, od
         values = np.resize([largest, -largest, np.finfo(dtype).tiny, 0.0], size).astype(dtype)
         values.flags.writeable = False
         assert loops.all_finite(values)
-        assert loops.all_finite_twin(values)
+        assert twins.all_finite(values)
         for at in range(size):
             spoilt = values.copy()
             spoilt[at] = odd
             assert not loops.all_finite(spoilt)
-            assert not loops.all_finite_twin(spoilt)
+            assert not twins.all_finite(spoilt)
 
 
 @pytest.mark.parametrize("store", [np.array, sp.csr_array])
@@ -225,7 +226,7 @@ def test_squared_norms_equal_their_twin(level, kind, d):
     X = data(300, d)[0]
     X[[0, 7, 8, 299]] = 0.0
     held = stored(X, kind)
-    expected = loops.squared_norms_twin(held)
+    expected = twins.squared_norms(held)
     np.testing.assert_allclose(loops.squared_norms(held), expected, rtol=1e-14)
     some = slice_rows(held, 5, 20)  # a block of a larger table
     np.testing.assert_allclose(loops.squared_norms(some), expected[5:20], rtol=1e-14)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from loops import twins
 
 from separatrix import loops
 
@@ -37,7 +38,7 @@ def test_the_compiled_loop_equals_its_twin(level, spread):
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for descend in (loops.block_coordinate_descent, loops.block_coordinate_descent_twin):
+        for descend in (loops.block_coordinate_descent, twins.block_coordinate_descent):
             at, here = u.copy(), slope.copy()
             told = descend(H, STARTS, thresholds, at, here, max_epochs=3, enough=1e-3)
             ends.append((at, here, told))

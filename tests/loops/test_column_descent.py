@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from loops import twins
 from scipy.optimize import minimize
 
 from separatrix import loops
@@ -38,7 +39,7 @@ def test_the_compiled_loop_equals_its_twin(level, kind, bias, m, n):
     try:
         for make, descend in (
             (loops.column_model, loops.column_descent),
-            (loops.column_model_twin, loops.column_descent_twin),
+            (twins.column_model, twins.column_descent),
         ):
             model = make(columns, h, ridge, thresholds, bias)
             at, here = w.copy(), slope.copy()

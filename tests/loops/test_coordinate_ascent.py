@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, rows, stored
+from loops import twins
+from loops.twins import squared_norms
 
 from separatrix import (
     get_loss,
     loops,
 )
-from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge, Logistic
 
 
@@ -32,7 +33,7 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+        for one_pass in (loops.coordinate_epoch, twins.coordinate_epoch):
             alpha, w = np.zeros(80), np.zeros(8)
             order = np.random.default_rng(3).permutation(80)
             met = []
@@ -80,7 +81,7 @@ def test_the_gap_that_a_pass_meets_is_that_of_its_start(loss):
 @pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
 def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
     rng = np.random.default_rng(0)
-    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+    for one_pass in (loops.coordinate_epoch, twins.coordinate_epoch):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
             alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
             X, y = np.ones((1, 1)), np.ones(1)
@@ -91,7 +92,7 @@ def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
 
 
 def test_a_row_without_features_goes_to_its_bound():
-    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+    for one_pass in (loops.coordinate_epoch, twins.coordinate_epoch):
         alpha, w = np.zeros(2), np.zeros(2)
         one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
                  inv_weight_sum=0.5, row_norm2=np.zeros(2), inv_2l2=1.0)  # fmt: skip

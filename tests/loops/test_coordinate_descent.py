@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loops import twins
 from scipy.optimize import minimize
 
 from separatrix import loops
@@ -25,7 +26,7 @@ def test_the_compiled_loop_equals_its_twin(level, m):
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for descend in (loops.coordinate_descent, loops.coordinate_descent_twin):
+        for descend in (loops.coordinate_descent, twins.coordinate_descent):
             at, here = u.copy(), slope.copy()
             told = descend(H, thresholds, at, here, max_epochs=5, enough=1e-3)
             ends.append((at, here, told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from loops import twins
 
 from separatrix import loops
 from separatrix.numeric.rows import CsrRows, slice_rows
@@ -23,7 +24,7 @@ def test_columns_are_those_of_the_twin_and_of_scipy(value, index, features):
     features = np.array(features, dtype=np.int64)
     some, first = slice_rows(rows, 3, 17), 3
     for of, begin, end in ((rows, 0, 20), (some, first, 17)):
-        made, twin = loops.csr_columns(of, features), loops.csr_columns_twin(of, features)
+        made, twin = loops.csr_columns(of, features), twins.csr_columns(of, features)
         for one, other in zip(made, twin, strict=True):
             np.testing.assert_array_equal(one, other)
             assert np.asarray(one).dtype == np.asarray(other).dtype

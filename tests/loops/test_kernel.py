@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from loops.twins import kernel as twins
 
 from separatrix import KernelPerceptron, kernels, loops
 from separatrix.kernels import gaussian
@@ -45,13 +46,13 @@ def test_gaussian_loops_equal_their_twins(level, n, m, d, dtype):
     slots = np.random.default_rng(2).permutation(m + 2)[:m]
     out, expected = np.zeros((2, m + 2, n))
     kernel_loops.gaussian_rows(rows, reference, 0.7, slots, out)
-    kernel_loops.gaussian_rows_twin(rows, reference, 0.7, slots, expected)
+    twins.gaussian_rows(rows, reference, 0.7, slots, expected)
     np.testing.assert_allclose(out, expected, rtol=1e-13)
     for k in (1, 3):
         coefficients = random_rows(k, n, seed=3)
         np.testing.assert_allclose(
             kernel_loops.gaussian_sums(rows, reference, 0.7, coefficients),
-            kernel_loops.gaussian_sums_twin(rows, reference, 0.7, coefficients),
+            twins.gaussian_sums(rows, reference, 0.7, coefficients),
             atol=1e-13,
         )
 
@@ -83,7 +84,7 @@ def test_levels_with_fused_products_agree_bit_by_bit():
 
 def test_decay_at_its_edges(level):
     values = np.array([0.0, -0.0, -1e-9, 1e-300, 1.0, 600.0, 707.0, 750.0, np.inf, np.nan, 2.0])
-    expected = kernel_loops.exp_neg_twin(values.copy(), 1.0)
+    expected = twins.exp_neg(values.copy(), 1.0)
     np.testing.assert_allclose(kernel_loops.exp_neg(values, 1.0), expected, rtol=1e-15)
     many = np.abs(random_rows(1, 1001)[0]) * 30
     exact = np.exp(-many.astype(np.longdouble)).astype(np.float64)
@@ -134,12 +135,12 @@ def test_kernel_pass_equals_its_twin(level, k):
     twin = problem(k)[1]
     n = len(X)
     values = np.empty((n, n))
-    kernel_loops.gaussian_rows_twin(X, ShiftedRows(X, np.zeros(4)), 0.5, np.arange(n), values)
+    twins.gaussian_rows(X, ShiftedRows(X, np.zeros(4)), 0.5, np.arange(n), values)
     slot = np.arange(n)
     slot[run.order[40]] = -1
     for one in (run, twin):
         kept = CacheLines(values, slot.copy(), np.zeros(n, dtype=np.int64))
-        loop = kernel_loops.kernel_pass if one is run else kernel_loops.kernel_pass_twin
+        loop = kernel_loops.kernel_pass if one is run else twins.kernel_pass
         assert len(loop(one, kept, 5)) == 5
         while not one.ended:
             loop(one, kept, n)
@@ -157,9 +158,9 @@ def test_blocks_visit_as_the_plain_loop_does(level, k):
     passes.width = 13
     passes.visit(run)
     values = np.empty((n, n))
-    kernel_loops.gaussian_rows_twin(X, reference, 0.5, np.arange(n), values)
+    twins.gaussian_rows(X, reference, 0.5, np.arange(n), values)
     kept = CacheLines(values + 1.0, np.arange(n), np.zeros(n, dtype=np.int64))
-    kernel_loops.kernel_pass_twin(twin, kept, n)
+    twins.kernel_pass(twin, kept, n)
     assert_same(run, twin)
 
 
@@ -173,7 +174,7 @@ def test_gaussian_update_equals_its_twin(level):
         np.array([0, 0, 1, 0, 0, 0]),
     )
     results = []
-    for loop in (kernel_loops.gaussian_update, kernel_loops.gaussian_update_twin):
+    for loop in (kernel_loops.gaussian_update, twins.gaussian_update):
         kept, scores = random_rows(3, 29, seed=4), random_rows(3, 29, seed=5)
         for part in (slice(0, 1), slice(1, -(-29 // PANEL))):
             loop(reference, 0.4, 1.0, changes, kept, scores, part)

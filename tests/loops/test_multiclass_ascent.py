@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from layouts import LAYOUTS, data, stored
+from loops import twins
 from scipy.optimize import minimize
 
 from separatrix import loops
@@ -30,7 +31,7 @@ def test_the_compiled_pass_equals_its_twin(level, layout, k):
     rows, now, ends = stored(X, layout), loops.level(), []
     loops.use_level(level)
     try:
-        for one_pass in (loops.multiclass_epoch, loops.multiclass_epoch_twin):
+        for one_pass in (loops.multiclass_epoch, twins.multiclass_epoch):
             alpha, lines = start(y, k, 11)
             order, met = np.random.default_rng(3).permutation(60), []
             for _ in range(4):

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+from loops.twins import svmlight as twins
 
 from separatrix.loops import svmlight as loops
 from separatrix.loops.svmlight import (
@@ -16,9 +17,7 @@ from separatrix.loops.svmlight import (
     LAST_INDEX,
     VALUE,
     index_range,
-    index_range_twin,
     parse_svmlight,
-    parse_svmlight_twin,
 )
 
 
@@ -28,7 +27,7 @@ def as_bytes(text):
 
 def assert_twins(text, first_index=1, features=50):
     ours = parse_svmlight(as_bytes(text), first_index, features)
-    twin = parse_svmlight_twin(as_bytes(text), first_index, features)
+    twin = twins.parse_svmlight(as_bytes(text), first_index, features)
     assert ours[2:] == twin[2:], text
     np.testing.assert_array_equal(ours.labels, twin.labels, strict=True)
     for one, other in zip(ours.X[:3], twin.X[:3], strict=True):
@@ -50,7 +49,7 @@ def test_a_text():
 def test_nothing():
     for text in ("", "\n", "#\n", " \n\r\n"):
         assert len(assert_twins(text).labels) == 0
-        assert index_range(as_bytes(text)) == index_range_twin(as_bytes(text))
+        assert index_range(as_bytes(text)) == twins.index_range(as_bytes(text))
         assert index_range(as_bytes(text))[0] > index_range(as_bytes(text))[1]
 
 
@@ -152,7 +151,7 @@ def test_the_range_of_indices(rng):
             note = rng.choice(["", " # 99:1", "#0:1", "\r", "  "])
             lines.append("1" + query + "".join(f" {i}:2" for i in indices) + note + "\n")
         text = as_bytes("".join(lines))
-        assert index_range(text) == index_range_twin(text)
+        assert index_range(text) == twins.index_range(text)
 
 
 def test_text_that_does_not_end_with_a_line_is_refused():

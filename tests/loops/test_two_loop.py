@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from loops import twins
 
 from separatrix import loops
 from separatrix.loops import CurvaturePair
@@ -58,7 +59,7 @@ def test_the_compiled_loop_equals_its_twin_on_any_number_of_threads(size, count,
     pairs, gradient = pairs_of(count, (1, size), seed=size)
     for array in (gradient, *(array for pair in pairs for array in pair[:2])):
         array.flags.writeable = False
-    expected, expected_slope = loops.two_loop_twin(gradient, pairs)
+    expected, expected_slope = twins.two_loop(gradient, pairs)
     direction, slope = loops.two_loop(gradient, pairs)
     np.testing.assert_allclose(direction, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
     assert slope == pytest.approx(expected_slope, rel=1e-11)

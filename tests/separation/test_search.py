@@ -14,7 +14,7 @@ from oracles import best_margin, kesler, oracle, random_problem, signed
 
 from separatrix import separability
 from separatrix.separation import PairWitness
-from separatrix.separation.search import Search
+from separatrix.separation.search import SeparabilitySearch
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -36,7 +36,7 @@ def test_the_verdict_is_that_of_a_plain_program_and_is_proven(seed):
 def test_whole_numbers_alone_come_to_the_same_verdict(seed, monkeypatch):
     X, y = random_problem(seed)
     rows = separability(X, y).signed
-    search = Search(rows)
+    search = SeparabilitySearch(rows)
     monkeypatch.setattr(
         search, "_separator", lambda: search._exact_separator(np.ones(rows.dimension))
     )

@@ -6,6 +6,8 @@ import copy
 import json
 import random
 import tracemalloc
+from hashlib import sha256
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -15,9 +17,11 @@ from hostile_files import (
     at,
     checkpoint_of,
     checkpoint_parts,
+    entries,
+    parts,
     places,
     replaced,
-    signed_body,
+    signed,
     signed_checkpoint,
 )
 
@@ -31,7 +35,8 @@ from separatrix import (
     LinearClassifierCV,
     Perceptron,
 )
-from separatrix.training.checkpoint_file import Damaged, read, unpacked
+from separatrix.numeric.container import Damaged
+from separatrix.training.checkpoint_file import read, unpacked
 
 X, SIGNS = overlapping(40, 4)
 Y = (SIGNS > 0).astype(int)
@@ -141,45 +146,71 @@ def test_a_finished_fit_of_another_shape_is_refused(corpus, tmp_path):
     assert "expected an array" in error
 
 
+START = b'{"__metadata__":{"sha256":"' + b"0" * 64 + b'"'
+
+
+def with_length(text):
+    """A file of this header alone, with a valid digest."""
+    raw = len(text).to_bytes(8, "little") + text
+    return raw.replace(b"0" * 64, sha256(raw).hexdigest().encode(), 1)
+
+
 BODIES = {
-    "nothing": b"", "no length": b"x" * 16 + b"\n{}", "a sign": b"+00000000000000f\n" + b" " * 15,
-    "a length beyond the end": b"ffffffffffffffff\n{}", "no JSON": b"0000000000000002\n{]",
-    "a list": b"0000000000000002\n[]", "nesting": b"00000000000186a0\n" + b"[" * 100_000,
+    "nothing": b"", "no length": b"x" * 7, "the format before": b"separatrix checkpoint 1\n{}",
+    "a length beyond the end": b"\xff" * 8 + START, "no JSON": with_length(START + b"}]"),
+    "a list": with_length(b"[" + START + b"}}]"),
+    "nesting": with_length(START + b'},"0":' + b"[" * 100_000),
+    "a number for arrays": with_length(START + b'},"0":3}'),
+    "no metadata": with_length(START + b"}}"),
 }  # fmt: skip
 HEADS = {
     "a structure": ([["<i4,(60000000,)f8", [1]]], {}, b"\0" * 64),
     "a sub-array": ([["(60000000,)f8", [1]]], {}, b"\0" * 64),
-    "objects": ([["|O", [1]]], {}, b"\0" * 8),
+    "objects": ([["O", [1]]], {}, b"\0" * 8),
     "words": ([["<U1000000000", [1]]], {}, b"\0" * 8),
-    "a negative shape": ([["<f8", [-1]]], {}, b""),
-    "a shape whose product overflows": ([["<f8", [2**32, 2**32]]], {}, b""),
-    "no entries of endless rows": ([["<f8", [0, 2**61]]], {}, b""),
-    "many axes": ([["<f8", [1] * 65]], {}, b"\0" * 8),
-    "an array beyond the end": ([["<f8", [2]]], {}, b"\0" * 8),
-    "bytes left over": ([["<f8", [1]]], {}, b"\0" * 9),
-    "neither true nor false": ([["|b1", [1]]], {}, b"\2"),
+    "a negative shape": ([["F64", [-1]]], {}, b""),
+    "a shape whose product overflows": ([["F64", [2**32, 2**32]]], {}, b""),
+    "no entries of endless rows": ([["F64", [0, 2**61]]], {}, b""),
+    "many axes": ([["F64", [1] * 65]], {}, b"\0" * 8),
+    "an array beyond the end": ([["F64", [2]]], {}, b"\0" * 8),
+    "bytes left over": ([["F64", [1]]], {}, b"\0" * 9),
+    "neither true nor false": ([["BOOL", [1]]], {}, b"\2"),
     "no such array": ([], {"$array": 0}, b""),
-    "an array from the end": ([["<f8", [0]]], {"$array": -1}, b""),
-    "an array by a word": ([["<f8", [0]]], {"$array": "0"}, b""),
+    "an array from the end": ([["F64", [0]]], {"$array": -1}, b""),
+    "an array by a word": ([["F64", [0]]], {"$array": "0"}, b""),
     "no type": ([], {"$number": ["<V8", 1]}, b""),
     "a sub-array as a number": ([], {"$number": ["(60000000,)f8", 1]}, b""),
     "a number that does not fit": ([], {"$number": ["|i1", 1000]}, b""),
     "a word as a number": ([], {"$number": ["<f8", "1"]}, b""),
     "more beside a number": ([], {"$number": ["<f8", 1], "x": 1}, b""),
-    "no array": (3, {}, b""),
-    "half an array": ([["<f8"]], {}, b""),
     "depth": ([], json.loads("[" * 200 + "]" * 200), b""),
 }  # fmt: skip
+HEADERS = {
+    "no array": {"0": 3},
+    "half an array": {"0": {"dtype": "F64", "data_offsets": [0, 0]}},
+    "an array without a number": {"x": {"dtype": "F64", "shape": [0], "data_offsets": [0, 0]}},
+    "another number": {"1": {"dtype": "F64", "shape": [0], "data_offsets": [0, 0]}},
+    "another format": {"__metadata__": {"format": "separatrix model", "version": "2"}},
+    "another version": {"__metadata__": {"format": "separatrix checkpoint", "version": "3"}},
+    "a text of numbers": {"tree": {"dtype": "F64", "shape": [0], "data_offsets": [0, 0]}},
+}
 
 
-@pytest.mark.parametrize("what", [*BODIES, *HEADS])
+def lying(what):
+    if what in BODIES:
+        return BODIES[what]
+    if what in HEADS:
+        arrays, tree, data = HEADS[what]
+        return signed_checkpoint({"arrays": entries(arrays), "tree": tree}, data)
+    header, data = parts(checkpoint_of({}))
+    data = b"" if "tree" in HEADERS[what] else data
+    return signed(header | HEADERS[what], data)
+
+
+@pytest.mark.parametrize("what", [*BODIES, *HEADS, *HEADERS])
 def test_a_text_that_lies_is_damage(what, tmp_path):
     path = tmp_path / "run"
-    if what in BODIES:
-        path.write_bytes(signed_body(BODIES[what]))
-    else:
-        arrays, tree, data = HEADS[what]
-        path.write_bytes(signed_checkpoint({"arrays": arrays, "tree": tree}, data))
+    path.write_bytes(lying(what))
     tracemalloc.start()
     with pytest.raises(Damaged):
         read(path)
@@ -207,10 +238,10 @@ def test_settings_that_hold_arrays_are_those_of_another_run(corpus, tmp_path):
 
 @pytest.mark.parametrize("entry", ["[]", "{}", '{"":0}', "1.5", '"ab"', '{"$number":["<f8",1]}'])
 def test_many_small_entries_take_memory_in_proportion_to_the_text(entry):
-    text = b'{"arrays":[],"tree":[' + b",".join([entry.encode()] * (50_000 // len(entry))) + b"]}"
-    body = memoryview(b"%016x\n" % len(text) + text)
+    text = b"[" + b",".join([entry.encode()] * (50_000 // len(entry))) + b"]"
+    raw = signed_checkpoint({"arrays": {}}, b"", text)
     tracemalloc.start()
-    unpacked(body)
+    unpacked(BytesIO(raw), len(raw))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 * len(text)

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from ..numeric import checks
 from .cluster.source import ClusterSource
-from .files.cache_folder import cache_folder
-from .files.formats import open_reader
-from .files.paths import told_as
-from .files.reader import Reader, TableReader
+from .files.cache.folder import cache_folder
+from .files.readers.formats import open_reader
+from .files.readers.paths import told_as
+from .files.readers.reader import Reader, TableReader
 from .files.reading import Reading
 from .files.source import FileSource
 from .files.stored import StoredRows
@@ -246,7 +246,7 @@ def _options(reader: Reader, given: Mapping[str, Any], dtype: Any) -> Any:
     if not isinstance(reader, TableReader):
         _refuse_columns(reader, given)
         return None
-    from .files.options import EncodingOptions
+    from .files.encoding.options import EncodingOptions
 
     return EncodingOptions(**given, dtype=dtype)
 

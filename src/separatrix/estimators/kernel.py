@@ -22,6 +22,7 @@ from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, g
 from ..kernels.gaussian import goes_by_blocks
 from ..kernels.perceptron import KernelPerceptronRun
 from ..kernels.update_rules import update_rule
+from ..losses.rivals import predicted_labels
 from ..numeric import checks
 from ..numeric.registry import as_plain
 from ..numeric.tolerances import LARGEST_FLOAT
@@ -381,10 +382,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; in a tie the larger of two classes, the first of more."""
         scores = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(scores >= 0.0).astype(np.intp)]
-        first_best: Ints = scores.argmax(axis=1)
-        return self.classes_[first_best]
+        return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted accuracy on X and y, or on a source."""

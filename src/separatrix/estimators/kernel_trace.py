@@ -24,7 +24,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..schedules import as_schedule
 from ..training.recording import Recording
-from ..training.recording.columns import MOST_ROWS, MOST_STEPS, Columns, margins_of
+from ..training.recording.columns import MOST_ROWS, MOST_STEPS, StepColumns, margins_of
 from ..training.recording.recording import MOST_TOLD
 from ..training.recording.words import end_of_pass, number
 from .kernel_expansion import rows_and_labels
@@ -105,7 +105,7 @@ def _dense(rows: Matrix) -> Array:
     return found
 
 
-def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Columns:
+def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> StepColumns:
     """Every visit of a row, from a run that is repeated now."""
     present = np.flatnonzero(run.weight)
     wanted = min(n_iter, -(-most // len(present)))
@@ -130,7 +130,7 @@ def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Co
     mistakes, values, norms = np.array(states).T
     ends = np.cumsum([len(order) for order in orders])
     passes = [int(end) for end in ends if end <= len(visits)]
-    return Columns(
+    return StepColumns(
         visited=[np.array([row]) for row in visits], updated=updated, margins=margins,
         sizes=[None] * len(visits), weights=None, average=None,
         mistakes=mistakes, objective=values, norm=norms, passes=passes,
@@ -178,7 +178,7 @@ class _Scores:
 class KernelStory:
     """The sentences for the steps of a run in the dual."""
 
-    columns: Columns
+    columns: StepColumns
     classes: Sequence[Any]
     y: AnyArray
     intercept: bool

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.cluster.dask_input import delayed_blocks, delayed_parts
 from ..data.files.facts import check_weights
-from ..data.files.reader import Place
+from ..data.files.readers.reader import Place
 from ..data.labels import check_labels
 from ..numeric.types import AnyArray
 from .sources import check_kind

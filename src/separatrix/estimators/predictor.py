@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
-from ..data.files.decoding import Decoded
+from ..data.files.encoding.decoding import Decoded
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
+from ..losses.rivals import predicted_labels, predicted_numbers
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 from .lazy import dask_accuracy, lazily
@@ -132,14 +133,8 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if is_dask(X):
             check_is_fitted(self)
             return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
-        return self._classes_of(self.decision_function(X))
-
-    def _classes_of(self, scores: Array) -> AnyArray:
-        if len(self.classes_) == 2:
-            # Takes a third of the time of indexing by number.
-            return np.where(scores >= 0.0, self.classes_[1:], self.classes_[:1])
-        predicted: AnyArray = self.classes_[scores.argmax(axis=1)]
-        return predicted
+        scores = self.decision_function(X)
+        return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows, by weight, that are classified correctly.
@@ -164,7 +159,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         of, right, all = LinearScores(self._weights()), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
-            predicted = self._classes_of(found[:, 0] if found.shape[1] == 1 else found)
+            predicted = self.classes_[predicted_numbers(found)]
             if piece.y is None:
                 raise ValueError(
                     f"{piece.where}: there are no labels; expected a label for every row"

@@ -21,6 +21,7 @@ from ..data.validation import (
     weighed_classes,
     within_reach,
 )
+from ..losses.rivals import predicted_numbers
 from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array, Ints
 
@@ -130,8 +131,7 @@ class Correct(Sum[tuple[float]]):
         """The sum over one block; in a tie the larger of two classes, the first of more."""
         if not len(block.y):
             return (0.0,)
-        found = self.scores(block.X)
-        predicted = found[:, 0] >= 0.0 if found.shape[1] == 1 else found.argmax(axis=1)
+        predicted = predicted_numbers(self.scores(block.X))
         own = self.numbers[class_numbers(block.y, len(self.numbers))]
         return (float(block.weights[predicted == own].sum()),)
 

@@ -1,8 +1,8 @@
-"""The door to the compiled module, each loop beside its plain-Python twin.
+"""The compiled loops. Only this package may import the compiled module.
 
-A twin (``..._twin``) says in NumPy what its loop computes. It is the oracle of the tests, and
-what a user's own loss runs on: in batch sums only the loss itself is then called per block,
-online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
+``tests/loops/twins/`` computes the same in plain Python. A user's own loss is not compiled: batch
+sums then call it once per block, and online passes run in Python, row by row
+(``online_pass_twin``). The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
 from .ascent_round import (
@@ -11,7 +11,6 @@ from .ascent_round import (
     RoundResult,
     StepHistory,
     ascent_round,
-    ascent_round_twin,
     dual_estimate,
 )
 from .batch import (
@@ -20,52 +19,35 @@ from .batch import (
     RANGE,
     BlockSum,
     all_finite,
-    all_finite_twin,
     batch_blocks,
     batch_pass,
-    batch_pass_twin,
     compensated_scores,
-    compensated_scores_twin,
     compensated_transpose_product,
-    compensated_transpose_product_twin,
     csr_flaw,
-    csr_flaw_twin,
     gram,
-    gram_twin,
     hessian_product,
-    hessian_product_twin,
     max_standardised_norm2,
-    max_standardised_norm2_twin,
     moments,
-    moments_twin,
     scores,
-    scores_twin,
     squared_norms,
-    squared_norms_twin,
     stored_features,
-    stored_features_twin,
     transpose_product,
-    transpose_product_twin,
     weighted_correct,
-    weighted_correct_twin,
 )
-from .block_coordinate_descent import block_coordinate_descent, block_coordinate_descent_twin
+from .block_coordinate_descent import block_coordinate_descent
 from .class_lines import from_lines, line_width, to_lines
 from .column_descent import (
     ColumnDescentResult,
     ColumnModel,
     column_descent,
-    column_descent_twin,
     column_model,
-    column_model_twin,
 )
-from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
+from .coordinate_ascent import EpochResult, coordinate_epoch
 from .coordinate_descent import (
     DescentResult,
     coordinate_descent,
-    coordinate_descent_twin,
 )
-from .csr_columns import csr_columns, csr_columns_twin
+from .csr_columns import csr_columns
 from .dispatch import (
     COMPILED,
     Interrupted,
@@ -81,20 +63,18 @@ from .dispatch import (
 from .multiclass_ascent import (
     MulticlassEpochResult,
     multiclass_epoch,
-    multiclass_epoch_twin,
 )
 from .online import (
     EVERY_UPDATE,
     OnlineWeights,
     PassResult,
     ScreeningState,
-    draw_order_twin,
     draw_orders,
     online_pass,
     online_pass_twin,
     screening_state,
 )
-from .two_loop import CurvaturePair, two_loop, two_loop_twin
+from .two_loop import CurvaturePair, two_loop
 
 __all__ = [
     "COMPILED",
@@ -118,67 +98,43 @@ __all__ = [
     "ScreeningState",
     "StepHistory",
     "all_finite",
-    "all_finite_twin",
     "ascent_round",
-    "ascent_round_twin",
     "batch_blocks",
     "batch_pass",
-    "batch_pass_twin",
     "block_coordinate_descent",
-    "block_coordinate_descent_twin",
     "clear_stop",
     "column_descent",
-    "column_descent_twin",
     "column_model",
-    "column_model_twin",
     "compensated_scores",
-    "compensated_scores_twin",
     "compensated_transpose_product",
-    "compensated_transpose_product_twin",
     "compiled",
     "compiler",
     "coordinate_descent",
-    "coordinate_descent_twin",
     "coordinate_epoch",
-    "coordinate_epoch_twin",
     "csr_columns",
-    "csr_columns_twin",
     "csr_flaw",
-    "csr_flaw_twin",
-    "draw_order_twin",
     "draw_orders",
     "dual_estimate",
     "from_lines",
     "gram",
-    "gram_twin",
     "hessian_product",
-    "hessian_product_twin",
     "level",
     "levels",
     "line_width",
     "max_standardised_norm2",
-    "max_standardised_norm2_twin",
     "moments",
-    "moments_twin",
     "multiclass_epoch",
-    "multiclass_epoch_twin",
     "online_pass",
     "online_pass_twin",
     "request_stop",
     "scores",
-    "scores_twin",
     "screening_state",
     "squared_norms",
-    "squared_norms_twin",
     "stop_requested",
     "stored_features",
-    "stored_features_twin",
     "to_lines",
     "transpose_product",
-    "transpose_product_twin",
     "two_loop",
-    "two_loop_twin",
     "use_level",
     "weighted_correct",
-    "weighted_correct_twin",
 ]

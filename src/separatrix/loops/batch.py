@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-
 import numpy as np
 
 from ..losses import Loss
-from ..numeric.rows import CsrRows, Rows, shape_of, to_dense
+from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .dispatch import compiled
@@ -37,7 +34,7 @@ def batch_pass(
     number = compiled(loss)
     if number is not None:
         return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, float32_sums)
-    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, transpose_product)
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature)
 
 
 def batch_blocks(
@@ -63,22 +60,6 @@ def batch_blocks(
     _loops.batch_blocks(rows, number, y, weight, W, in_lines, float32_sums, blocks)
 
 
-def batch_pass_twin(
-    rows: Rows,
-    y: AnyArray,
-    loss: Loss,
-    W: Array,
-    *,
-    weight: Array | None = None,
-    gradient: Array | None = None,
-    curvature: Array | None = None,
-) -> tuple[float, float]:
-    """``batch_pass`` in NumPy."""
-    return _batch_in_parts(
-        rows, y, loss, W, weight, gradient, curvature, scores_twin, transpose_product_twin
-    )
-
-
 def _batch_in_parts(
     rows: Rows,
     y: AnyArray,
@@ -87,8 +68,6 @@ def _batch_in_parts(
     weight: Array | None,
     gradient: Array | None,
     curvature: Array | None,
-    scores: Callable[[Rows, Array], Array],
-    transpose_product: Callable[[Rows, Array, Array], None],
 ) -> tuple[float, float]:
     s = scores(rows, W)
     # A row of weight 0 is as if absent, even where its value overflows.
@@ -114,28 +93,10 @@ def scores(rows: Rows, W: Array, out: Array | None = None) -> Array:
     return out
 
 
-def scores_twin(rows: Rows, W: Array) -> Array:
-    """``scores`` in NumPy."""
-    scores: Array = to_dense(rows) @ W[:, :-1].T + W[:, -1]
-    return scores
-
-
 def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
     """Scores (n, k) to twice the working precision: the nearest doubles, and what these lack."""
     high, low = np.empty((2, shape_of(rows)[0], len(W)))
     _loops.compensated_scores(rows, W, high, low)
-    return high, low
-
-
-def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
-    """``compensated_scores`` in fractions."""
-    high, low = np.empty((2, shape_of(rows)[0], len(W)))
-    weights = [list(map(Fraction, w)) for w in W.tolist()]
-    for i, x in enumerate(to_dense(rows).tolist()):
-        for c, w in enumerate(weights):
-            score = sum((Fraction(a) * b for a, b in zip(x, w[:-1], strict=True)), w[-1])
-            high[i, c] = float(score)
-            low[i, c] = float(score - Fraction(high[i, c]))
     return high, low
 
 
@@ -146,23 +107,9 @@ def compensated_transpose_product(rows: Rows, coefficients: Array) -> tuple[Arra
     return high, low
 
 
-def compensated_transpose_product_twin(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
-    """``compensated_transpose_product`` in fractions."""
-    turned = np.column_stack([to_dense(rows), np.ones(len(coefficients))]).T
-    weights = np.column_stack([coefficients.T, np.zeros(coefficients.shape[1])])
-    high, low = compensated_scores_twin(turned, weights)
-    return high.T, low.T
-
-
 def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None:
     """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
     _loops.transpose_product(rows, coefficients, out)
-
-
-def transpose_product_twin(rows: Rows, coefficients: Array, out: Array) -> None:
-    """``transpose_product`` in NumPy."""
-    out[:, :-1] += coefficients.T @ to_dense(rows)
-    out[:, -1] += coefficients.sum(axis=0)
 
 
 def squared_norms(rows: Rows, out: Array | None = None) -> Array:
@@ -172,20 +119,9 @@ def squared_norms(rows: Rows, out: Array | None = None) -> Array:
     return out
 
 
-def squared_norms_twin(rows: Rows) -> Array:
-    """``squared_norms`` in NumPy."""
-    norms: Array = np.sum(to_dense(rows).astype(np.float64) ** 2, axis=1)
-    return norms
-
-
 def hessian_product(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
     """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
     _loops.hessian_product(rows, curvature, V, out)
-
-
-def hessian_product_twin(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
-    """``hessian_product`` in NumPy."""
-    transpose_product_twin(rows, curvature[:, None] * scores_twin(rows, V), out)
 
 
 def moments(
@@ -204,32 +140,9 @@ def moments(
     _loops.moments(rows, weight, group, shift, sum, squares)
 
 
-def moments_twin(
-    rows: Rows,
-    weight: Array | None,
-    group: Ints | None,
-    shift: Array | None,
-    sum: Array,
-    squares: Array,
-) -> None:
-    """``moments`` in NumPy."""
-    x = to_dense(rows) - (0.0 if shift is None else shift)
-    c = np.ones(len(x)) if weight is None else weight
-    if group is None:
-        sum += c @ x
-    else:
-        sum += np.where(group == np.arange(len(sum))[:, None], c, 0.0) @ x
-    squares += c @ x**2
-
-
 def all_finite(values: AnyArray) -> bool:
     """Whether no value of a contiguous array of floats is NaN or infinite."""
     return bool(_loops.all_finite(values))
-
-
-def all_finite_twin(values: AnyArray) -> bool:
-    """``all_finite`` in NumPy."""
-    return bool(np.isfinite(values).all())
 
 
 def csr_flaw(rows: CsrRows) -> int:
@@ -241,28 +154,11 @@ def csr_flaw(rows: CsrRows) -> int:
     return _loops.csr_flaw(rows.indices, rows.indptr, rows.n_features)
 
 
-def csr_flaw_twin(rows: CsrRows) -> int:
-    """``csr_flaw`` in NumPy."""
-    begins, ends = rows.indptr[:-1], rows.indptr[1:]
-    if np.any((begins < 0) | (ends < begins) | (ends > len(rows.indices))):
-        return OFFSETS
-    each = [rows.indices[begin:end] for begin, end in zip(begins, ends, strict=True)]
-    if any(np.any((one < 0) | (one >= rows.n_features)) for one in each):
-        return RANGE
-    return ORDER if any(np.any(one[1:] <= one[:-1]) for one in each) else 0
-
-
 def stored_features(rows: CsrRows, most: int) -> AnyArray | None:
     """Whether some row stores it, for every feature: (d,); None if more than ``most`` are."""
     found = np.zeros(rows.n_features, dtype=np.bool_)
     indices = rows.indices[rows.indptr[0] : rows.indptr[-1]]
     return found if _loops.mark_features(indices, most, found) <= most else None
-
-
-def stored_features_twin(rows: CsrRows, most: int) -> AnyArray | None:
-    """``stored_features`` in NumPy."""
-    stored = np.unique(rows.indices[rows.indptr[0] : rows.indptr[-1]])
-    return np.isin(np.arange(rows.n_features), stored) if len(stored) <= most else None
 
 
 def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
@@ -273,28 +169,9 @@ def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, ri
     _loops.weighted_correct(rows, y, weight, W, right)
 
 
-def weighted_correct_twin(
-    rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array
-) -> None:
-    """``weighted_correct`` in NumPy."""
-    m, k, d = W.shape
-    s = scores_twin(rows, W.reshape(m * k, d)).reshape(-1, m, k)
-    found = np.where(s[:, :, 0] >= 0.0, 1.0, -1.0) if k == 1 else s.argmax(axis=2)
-    c = np.ones(len(y)) if weight is None else weight
-    right += c @ (found == y[:, None])
-
-
 def max_standardised_norm2(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
     """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
     return _loops.max_standardised_norm2(rows, weight, mean, factor)
-
-
-def max_standardised_norm2_twin(
-    rows: Rows, weight: Array | None, mean: Array, factor: Array
-) -> float:
-    """``max_standardised_norm2`` in NumPy."""
-    square = np.sum(((to_dense(rows) - mean) * factor) ** 2, axis=1)
-    return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
 
 
 def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
@@ -304,9 +181,3 @@ def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> N
     BLAS multiplies many faster.
     """
     _loops.gram(rows, weight, mean, factor, out)
-
-
-def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
-    """``gram`` in NumPy."""
-    z = np.column_stack([to_dense(rows) - mean, np.ones(len(weight))]) * factor
-    out += (weight[:, None] * z).T @ z

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import Rows, shape_of, to_dense
+from ..numeric.rows import Rows, shape_of
 from ..numeric.types import Array
 from ._compiled import _loops
-from .dispatch import Interrupted, stop_requested
 
 
 class ColumnModel(NamedTuple):
@@ -52,18 +51,6 @@ def column_model(
     return ColumnModel(columns, curvature, total, ridge, thresholds, products, squares)
 
 
-def column_model_twin(
-    columns: Rows, curvature: Array, ridge: Array, thresholds: Array, bias: bool
-) -> ColumnModel:
-    """``column_model`` in Python."""
-    X, total = to_dense(columns), float(curvature.sum())
-    products = X @ curvature
-    mean = products / total if bias and total > 0.0 else np.zeros(len(X))
-    squares = (X - mean[:, None]) ** 2 @ curvature
-    total = total if bias else 0.0
-    return ColumnModel(columns, curvature, total, ridge, thresholds, products, squares)
-
-
 def column_descent(
     model: ColumnModel, w: Array, slope: Array, shift: float, *, zeros: bool, max_epochs: int,
     enough: float,
@@ -79,33 +66,3 @@ def column_descent(
         model.thresholds, zeros, w, slope, shift, max_epochs, enough,
     )  # fmt: skip
     return ColumnDescentResult(*found)
-
-
-def column_descent_twin(
-    model: ColumnModel, w: Array, slope: Array, shift: float, *, zeros: bool, max_epochs: int,
-    enough: float,
-) -> ColumnDescentResult:  # fmt: skip
-    """``column_descent`` in Python."""
-    X, epochs, gain = to_dense(model.columns), 0, 0.0
-    while epochs < max_epochs:
-        if stop_requested():
-            raise Interrupted("the loop was asked to stop before its end")
-        epochs, gain = epochs + 1, 0.0
-        for j, (x, least) in enumerate(zip(X, model.thresholds, strict=True)):
-            curvature = model.squares[j] + model.ridge[j]
-            if (not zeros and w[j] == 0.0 and least > 0.0) or (curvature <= 0.0 and least <= 0.0):
-                continue
-            best = 0.0
-            if curvature > 0.0:
-                along = x @ (slope + shift * model.curvature) + model.ridge[j] * w[j]
-                pull = curvature * w[j] - along
-                best = np.sign(pull) * max(abs(pull) - least, 0.0) / curvature
-            change = best - w[j]
-            w[j] = best
-            slope += change * model.curvature * x
-            if model.total > 0.0:
-                shift -= change * model.products[j] / model.total
-            gain += 0.5 * curvature * change**2
-        if gain <= enough:
-            break
-    return ColumnDescentResult(epochs, float(gain), float(shift))

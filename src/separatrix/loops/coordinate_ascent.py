@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses import MarginLoss
-from ..numeric.rows import Rows, row_nonzeros
+from ..numeric.rows import Rows
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
-from .dispatch import Interrupted, number_of, stop_requested
-
-NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
+from .dispatch import number_of
 
 
 class EpochResult(NamedTuple):
@@ -54,86 +52,3 @@ def coordinate_epoch(
             bias_inv_penalty, order, alpha, w, shrink_margin,
         )
     )  # fmt: skip
-
-
-def coordinate_epoch_twin(
-    rows: Rows,
-    y: Array,
-    loss: MarginLoss,
-    alpha: Array,
-    w: Array,
-    order: Ints,
-    *,
-    inv_weight_sum: float,
-    row_norm2: Array,
-    inv_2l2: float,
-    bias_inv_penalty: float = 0.0,
-    weight: Array | None = None,
-    shrink_margin: float = np.inf,
-    row_gap: Array | None = None,
-) -> EpochResult:
-    """``coordinate_epoch`` in Python; what each kept row adds to the gap goes to ``row_gap``."""
-    slope, gap = 0.0, 0.0
-    kept: list[int] = []
-    top = np.inf if loss.dual_range is None else loss.dual_range[1]
-    for i in order.copy():
-        if stop_requested():
-            raise Interrupted("the loop was asked to stop before its end")
-        p = inv_weight_sum if weight is None else inv_weight_sum * weight[i]
-        at, x = row_nonzeros(rows, i)
-        m = y[i] * (w[:-1][at] @ x + w[-1])
-        curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
-        if not loss.attained:  # alphas only tend to their bounds
-            best = _logistic_alpha(loss, alpha[i], m, curvature)
-        else:
-            if (alpha[i] <= 0.0 and m > 1.0 + shrink_margin) or (
-                alpha[i] >= top and m < 1.0 - shrink_margin
-            ):
-                continue
-            own = 0.0 if top == 1.0 else 0.5  # the conjugate's own curvature
-            lack = 1.0 - m - own * alpha[i]
-            if (alpha[i] > 0.0 or lack > 0.0) and (alpha[i] < top or lack < 0.0):
-                slope += abs(lack)
-            curvature += own
-            best = (
-                np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
-            )
-        own_gap = p * _gap(loss, alpha[i], m)
-        if row_gap is not None:
-            row_gap[len(kept)] = own_gap
-        kept.append(i)
-        gap += own_gap
-        change = p * (best - alpha[i]) * y[i]
-        w[:-1][at] += change * inv_2l2 * x
-        w[-1] += change * bias_inv_penalty
-        alpha[i] = best
-    order[: len(kept)] = kept
-    return EpochResult(len(kept), float(slope), float(gap))
-
-
-def _gap(loss: MarginLoss, alpha: float, m: float) -> float:
-    """``phi(m) + phi*(-alpha) + alpha m``, or nearly so."""
-    at = np.asarray(m)
-    if not loss.attained:
-        off = abs(alpha + float(loss.slope(at)))
-        return off**2 / (2.0 * float(loss.curvature(at)) + 0.1 * off) if off else 0.0
-    return float(loss.phi(at)) + float(loss.conjugate(np.asarray(alpha))) + alpha * m
-
-
-def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, curvature: float) -> float:
-    """Newton's steps, kept inside a bracket, to the margin m + t at which alpha is its slope."""
-    if not curvature > 0.0:
-        return -float(loss.slope(np.asarray(m)))
-    low, high, t = -2.0 * curvature, 2.0 * curvature, 0.0
-    for _ in range(NEWTON_MAX_ITER):
-        at = np.asarray(m + t)
-        over = t + curvature * (float(loss.slope(at)) + alpha)
-        low, high = (low, t) if over > 0.0 else (t, high)
-        step = -over / (1.0 + curvature * float(loss.curvature(at)))
-        if t + step == t:
-            break
-        inside = low < t + step < high
-        t = t + step if inside else 0.5 * (low + high)
-        if inside and abs(step) < NEWTON_LAST_STEP:
-            break
-    return min(max(alpha + t / curvature, 0.0), 1.0)

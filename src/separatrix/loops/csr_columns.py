@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, shape_of, to_dense
+from ..numeric.rows import CsrRows, shape_of
 from ..numeric.types import Ints
 from ._compiled import _loops
 
@@ -27,13 +27,3 @@ def csr_columns(rows: CsrRows, features: Ints) -> CsrRows:
     if count:
         _loops.copy_columns(rows, place, ends - sizes, columns)
     return columns
-
-
-def csr_columns_twin(rows: CsrRows, features: Ints) -> CsrRows:
-    """``csr_columns`` in NumPy; zeros that are stored are left out."""
-    turned = to_dense(rows).T[features]
-    at = [np.flatnonzero(column) for column in turned]
-    indptr = np.cumsum([0, *map(len, at)]).astype(rows.indptr.dtype)
-    indices = np.concatenate([*at, np.zeros(0)]).astype(rows.indices.dtype)
-    data = turned[np.repeat(np.arange(len(at)), np.diff(indptr)), indices]
-    return CsrRows(data.astype(rows.data.dtype), indices, indptr, shape_of(rows)[0])

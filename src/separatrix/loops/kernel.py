@@ -1,4 +1,4 @@
-"""The compiled loops of kernels, each beside its plain-Python twin: see :mod:`separatrix.loops`."""
+"""The compiled loops of kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses.rivals import best_rival
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 
@@ -48,14 +47,6 @@ def gaussian_rows(
     _loops.gaussian_rows(rows, reference.rows, reference.shift, gamma, slots, out)
 
 
-def gaussian_rows_twin(
-    rows: Array, reference: ShiftedRows, gamma: float, slots: Ints, out: Array
-) -> None:
-    """``gaussian_rows`` in NumPy."""
-    differences = rows[:, None] - reference.shifted(reference.rows)[None]
-    out[slots] = np.exp(-gamma * (differences**2).sum(axis=2))
-
-
 def gaussian_sums(rows: Array, reference: ShiftedRows, gamma: float, coefficients: Array) -> Array:
     """Sums (rows, k) over the reference of coefficients (k, reference) times kernel values."""
     k, n = coefficients.shape
@@ -67,25 +58,9 @@ def gaussian_sums(rows: Array, reference: ShiftedRows, gamma: float, coefficient
     return total
 
 
-def gaussian_sums_twin(
-    rows: Array, reference: ShiftedRows, gamma: float, coefficients: Array
-) -> Array:
-    """``gaussian_sums`` in NumPy."""
-    values = np.empty((len(rows), len(reference.rows)))
-    gaussian_rows_twin(rows, reference, gamma, np.arange(len(rows)), values)
-    total: Array = values @ coefficients.T
-    return total
-
-
 def exp_neg(values: Array, rate: float) -> Array:
     """exp(-rate * max(values, 0)) in the place of the values, which are contiguous."""
     _loops.exp_neg_all(values, -rate)
-    return values
-
-
-def exp_neg_twin(values: Array, rate: float) -> Array:
-    """``exp_neg`` in NumPy."""
-    values[:] = np.exp(-rate * np.maximum(values, 0.0))
     return values
 
 
@@ -182,49 +157,6 @@ def kernel_pass(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -
     )  # fmt: skip
 
 
-def kernel_pass_twin(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -> Ints:
-    """``kernel_pass`` in Python."""
-    position, before = run.position, run.updates
-    scores = run.state.scores
-    while position < len(run.order) and run.updates - before < max_updates:
-        i = int(run.order[position])
-        violation, rival = _violation(run, scores[:, i], i)
-        if not violation < 0.0:
-            if kept.slot[i] < 0:
-                break
-            for column, change in _record_update(run, position, i, violation, rival):
-                scores[column] += change * kept.values[kept.slot[i]]
-            kept.last_used[kept.slot[i]] = run.visits + position + 1
-        position += 1
-    run.position = position
-    new: Ints = run.log[before : run.updates]
-    return new
-
-
-def _violation(run: KernelPerceptronPass, scores: Array, i: int) -> tuple[float, int]:
-    """How wrong row i is, and its best rival."""
-    if run.y.dtype == np.float64:
-        return float(-run.y[i] * scores[0]), -1
-    own, rival, best = best_rival(run.y[i : i + 1], scores[None])
-    return float(best[0] - own[0]), int(rival[0])
-
-
-def _record_update(
-    run: KernelPerceptronPass, position: int, i: int, violation: float, rival: int
-) -> list[tuple[int, float]]:
-    """Columns and changes of an update that is now recorded, except in the scores."""
-    run.totals += run.weight[i] * violation, run.weight[i]
-    run.log[run.updates] = position, i, rival
-    size = float(run.sizes(run.log[run.updates : run.updates + 1])[0])
-    run.updates += 1
-    signs = [(0, int(run.y[i]))] if rival < 0 else [(int(run.y[i]), 1), (rival, -1)]
-    for column, sign in signs:
-        run.state.coefficients[column, i] += sign * size
-        run.state.late[column, i] += (run.visits + position) * sign * size
-        run.state.counts[column, i] += sign
-    return [(column, sign * size) for column, sign in signs]
-
-
 def gaussian_scan(
     run: KernelPerceptronPass, reference: ShiftedRows, gamma: float, bias: float, width: int
 ) -> Ints:
@@ -271,22 +203,3 @@ def gaussian_update(
         fresh, reference.rows, reference.shift, gamma, bias, changes.columns, changes.factors,
         changes.slots, changes.ready, kept, scores, part.start, part.stop,
     )  # fmt: skip
-
-
-def gaussian_update_twin(
-    reference: ShiftedRows, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
-    part: slice,
-) -> None:  # fmt: skip
-    """``gaussian_update`` in NumPy."""
-    n = len(reference.rows)
-    at = slice(part.start * PANEL, min(part.stop * PANEL, n))
-    values = np.empty((len(changes.rows), n))
-    rows = reference.take(changes.rows)
-    gaussian_rows_twin(rows, reference, gamma, np.arange(len(rows)), values)
-    for u, slot in enumerate(changes.slots):
-        row = kept[slot, at] if changes.ready[u] else values[u, at] + bias
-        if slot >= 0:
-            kept[slot, at] = row
-        for column, factor in zip(changes.columns[u], changes.factors[u], strict=True):
-            if column >= 0:
-                scores[column, at] += factor * row

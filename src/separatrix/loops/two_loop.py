@@ -41,17 +41,3 @@ def two_loop(
         direction, threads if gradient.size >= TWO_THREADS else 1,
     )  # fmt: skip
     return direction, slope
-
-
-def two_loop_twin(gradient: Array, pairs: Sequence[CurvaturePair]) -> tuple[Array, float]:
-    """``two_loop`` in NumPy."""
-    q = -gradient
-    alphas = []
-    for s, y, sy, _ in reversed(pairs):
-        alphas.append(float(np.sum(s * q)) / sy)
-        q -= alphas[-1] * y
-    if pairs:
-        q *= pairs[-1].sy / pairs[-1].yy
-    for (s, y, sy, _), alpha in zip(pairs, reversed(alphas), strict=True):
-        q += (alpha - float(np.sum(y * q)) / sy) * s
-    return q, float(np.sum(gradient * q))

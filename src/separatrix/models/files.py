@@ -11,9 +11,10 @@ from typing import Any, get_type_hints
 
 from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ..features import RadialBasis
-from . import layout
-from .layout import Damaged
-from .reader import Reader
+from ..numeric import container
+from ..numeric.container import Damaged, HeaderTooLong
+from ..numeric.replaced import check_file_path, replaced
+from .reader import ModelReader
 from .soundness import check_sparse_weights, refuse_unsound
 from .writer import Writer
 
@@ -97,7 +98,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "format": FORMAT, "version": VERSION, "separatrix": version("separatrix"),
         "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
     }  # fmt: skip
-    layout.write(Path(path), metadata, writer.arrays)
+    try:
+        pieces = container.packed(metadata, writer.arrays)
+    except HeaderTooLong as error:
+        raise ValueError(
+            f"{error}: read categories with categorical='hash', or keep fewer of them "
+            "(max_categories, min_frequency)"
+        ) from None
+    path = Path(path)
+    check_file_path(path, "a model")
+    with replaced(path) as file:
+        for piece in pieces:
+            file.write(piece)
 
 
 def _attributes(estimator: Any, parameters: set[str]) -> dict[str, Any]:
@@ -158,7 +170,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _loaded(path: Path) -> Any:
-    metadata, arrays = layout.read(path)
+    metadata, arrays = container.read(path, "model file")
     if metadata.get("format") != FORMAT:
         raise Damaged("it contains arrays, but not a separatrix model")
     if metadata.get("version") != VERSION:
@@ -167,7 +179,7 @@ def _loaded(path: Path) -> Any:
             f"{metadata.get('separatrix')!r}, and this separatrix reads version {VERSION!r}"
         )
     try:
-        return _estimator(layout.parsed(metadata.get("model", "")), Reader(arrays))
+        return _estimator(container.parsed(metadata.get("model", "")), ModelReader(arrays))
     # The contents have passed through the constructors of losses and other classes, which may raise
     # any kind of error.
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
@@ -175,7 +187,7 @@ def _loaded(path: Path) -> Any:
         raise Damaged(f"its content is invalid ({error})") from None
 
 
-def _estimator(model: Any, reader: Reader) -> Any:
+def _estimator(model: Any, reader: ModelReader) -> Any:
     if not isinstance(model, dict) or set(model) != {"estimator", "parameters", "attributes"}:
         raise Damaged("it does not contain a model")
     cls = ESTIMATORS.get(str(model["estimator"]))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.files.encoders import Column, Hashed, Number, OneHot
+from ..data.files.encoding.encoders import Column, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.predictor import LinearPredictor
 from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_loss

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..data.feature_map import FeatureMap
-from ..data.files.encoders import Hashed, Number, OneHot
-from ..data.files.encoding import Encoding
+from ..data.files.encoding.encoders import Hashed, Number, OneHot
+from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
 from ..estimators.kernel_expansion import KernelExpansion

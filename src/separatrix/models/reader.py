@@ -13,12 +13,12 @@ import scipy.sparse as sp
 
 from .. import losses
 from ..kernels.votes import Update, Votes
+from ..numeric.container import Damaged
 from ..numeric.expected import number_type, scalar
 from ..numeric.registry import KINDS, Registered, from_dict
 from ..numeric.types import AnyArray
 from ..penalties import L2
 from ..training.trace import Trace
-from .layout import Damaged
 from .plain import LABELS, RECORDS, has_fitting_width
 from .schema import conforms
 
@@ -39,7 +39,7 @@ def label_type(text: Any) -> np.dtype[Any]:
 
 
 @dataclass
-class Reader:
+class ModelReader:
     """Converts plain data back to values; each array is returned once."""
 
     arrays: dict[str, AnyArray]

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.feature_map import FeatureMap
-from ..data.files.encoders import Column, Hashed, Number, OneHot
-from ..data.files.formats import FORMATS
+from ..data.files.encoding.encoders import Column, Hashed, Number, OneHot
+from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
 from ..estimators import KernelPerceptron
 from ..estimators.kernel_expansion import KernelExpansion
@@ -26,11 +26,11 @@ from ..estimators.stream import COLUMNS, StreamState
 from ..features import RadialBasis
 from ..kernels import Linear, Precomputed
 from ..losses import get_loss
+from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
 from ..solvers.online import expected_online_state
 from ..training.trace import Trace
-from .layout import Damaged
 from .schema import conforms
 
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from ..estimators.stream import StreamState
 from ..kernels.votes import Votes
+from ..numeric.container import is_storable
 from ..numeric.registry import Registered
 from ..numeric.types import AnyArray
 from ..training.trace import Trace
-from .layout import is_storable
 from .plain import LABELS, NUMBERS, RECORDS, has_fitting_width
 
 KEPT = {cls: [one.name for one in fields(cls) if one.init] for cls in RECORDS.values()}

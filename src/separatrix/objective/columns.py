@@ -13,7 +13,7 @@ from ..numeric.types import Array, Ints
 
 
 @dataclass(frozen=True)
-class Columns:
+class FeatureColumns:
     """Some features of the rows that count, each copied when it first enters a working set.
 
     Dense ones are centred, if there is a bias to make up for it: of a feature that is far from 0
@@ -30,7 +30,7 @@ class Columns:
     """A row for each of these, (m, n)."""
 
     @classmethod
-    def of(cls, source: InMemory, means: Array | None) -> Columns:
+    def of(cls, source: InMemory, means: Array | None) -> FeatureColumns:
         """None of them yet; dense ones are to be centred at the means, if there are any."""
         present = source.present
         X = (source if present is None else source.take(present)).block().X
@@ -39,7 +39,7 @@ class Columns:
         none = np.zeros(0, np.int64)
         return cls(X, means, none, _copied(X, means, none))
 
-    def taking(self, features: Ints) -> Columns:
+    def taking(self, features: Ints) -> FeatureColumns:
         """These, in increasing order, and no others."""
         if np.array_equal(features, self.features):
             return self

@@ -19,8 +19,8 @@ from ..data import Block, Source, Sum
 from ..numeric.rows import CsrRows, as_scipy
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
+from .known import ClassSums
 from .moments import VANISHING, Moments
-from .sums import MomentSums
 
 CANCELLED = 1e-6  # of the mean square, left as variance: below, ten digits of it are in doubt
 SAME = 8 * np.finfo(np.float64).eps  # of the mean: a deviation no larger is rounding
@@ -49,7 +49,7 @@ def feature_standardization(source: Source, centre: bool) -> Standardization:
 def feature_moments(source: Source) -> Moments:
     """Weighted mean and deviation of every feature: 0 only for one that does not vary."""
     with np.errstate(over="ignore", invalid="ignore"):
-        shift, sums, squares = _sums(source)
+        shift, sums, _, squares = ClassSums.of(source)
         away = sums.sum(axis=0) / source.weight_sum
         square = squares / source.weight_sum
         mean, variance = shift + away, square - away**2
@@ -63,19 +63,6 @@ def feature_moments(source: Source) -> Moments:
         near = np.where(np.isfinite(mean), mean, shift)[at]
         mean[at], deviation[at] = _moments_about(source, at, near, unit)
     return Moments(mean, np.where(deviation > SAME * np.abs(mean), deviation, 0.0))
-
-
-def _sums(source: Source) -> tuple[Array, Array, Array]:
-    """A shift, sums of x - shift by class, and those of all squares: in one read, unless known."""
-    known = source.class_moments()
-    if known is not None:
-        return known.shift, known.sums, known.squares.sum(axis=0)
-    shift, typical = np.zeros(source.n_features), source.approximate_mean()
-    if typical is not None and np.all(np.isfinite(typical)):
-        shift = typical
-    about = None if source.storage == "csr" else shift
-    sums, _, squares = source.total(MomentSums(about, len(source.classes)))
-    return shift, sums, squares
 
 
 def _moments_about(source: Source, at: Ints, near: Array, unit: Array) -> Moments:

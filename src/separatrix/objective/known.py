@@ -9,8 +9,9 @@ import numpy as np
 
 from ..data import Source
 from ..numeric.types import Array
-from .columns import Columns
+from .columns import FeatureColumns
 from .moments import Moments
+from .sums import MomentSums
 
 
 class ClassSums(NamedTuple):
@@ -20,6 +21,18 @@ class ClassSums(NamedTuple):
     sums: Array
     counts: Array
     squares: Array
+
+    @classmethod
+    def of(cls, source: Source) -> ClassSums:
+        """In one read of the rows, unless the source knows them."""
+        known = source.class_moments()
+        if known is not None:
+            return cls(*known[:3], known.squares.sum(axis=0))
+        shift = source.approximate_mean()
+        if shift is not None and not np.all(np.isfinite(shift)):
+            shift = np.zeros(source.n_features)
+        found = source.total(MomentSums(shift, len(source.classes)))
+        return cls(np.zeros(1) if shift is None else shift, *found)
 
 
 class LastRead:
@@ -32,7 +45,7 @@ class LastRead:
     weights: Array | None = None
     float32_sums: bool = False
     found: tuple[float, float, Array] = (0.0, 0.0, np.zeros((0, 0)))
-    columns: Columns | None = None
+    columns: FeatureColumns | None = None
 
     def is_at(self, W: Array, float32_sums: bool) -> bool:
         """Whether it was made at these weights, and as exactly."""

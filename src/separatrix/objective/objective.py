@@ -24,7 +24,7 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..penalties import Penalty
 from . import sums
-from .columns import Columns
+from .columns import FeatureColumns
 from .known import ClassSums, Known
 from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
@@ -284,14 +284,9 @@ class Objective:
 
     @property
     def _sums(self) -> ClassSums:
-        """One read, unless the source knows them; remembered."""
-        known = self.source.class_moments() if self._known.sums is None else None
-        if known is not None:
-            self._known.sums = ClassSums(*known[:3], known.squares.sum(axis=0))
+        """Remembered."""
         if self._known.sums is None:
-            shift = self.source.approximate_mean()
-            found = self.source.total(sums.MomentSums(shift, len(self.source.classes)))
-            self._known.sums = ClassSums(np.zeros(1) if shift is None else shift, *found)
+            self._known.sums = ClassSums.of(self.source)
         return self._known.sums
 
     def mistakes_of(self, candidates: Array) -> Array:
@@ -299,11 +294,13 @@ class Objective:
         (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
         return mistakes
 
-    def columns(self, features: Ints) -> Columns:
+    def columns(self, features: Ints) -> FeatureColumns:
         """Copies of some features, in increasing order; those asked for last are remembered."""
         last = self._known.last_read
         if last.columns is None:
-            last.columns = Columns.of(self.in_memory, self.moments.mean if self.intercept else None)
+            last.columns = FeatureColumns.of(
+                self.in_memory, self.moments.mean if self.intercept else None
+            )
         last.columns = last.columns.taking(features)
         return last.columns
 

@@ -16,7 +16,7 @@ from ..numeric.types import Ints
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Decision, Search
+from .search import Decision, SeparabilitySearch
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -72,7 +72,7 @@ def separability(
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
     scaled, powers = rescaled(rows)
-    decision = Search(scaled, exact).decide()
+    decision = SeparabilitySearch(scaled, exact).decide()
     pairs = _pairs(scaled, decision.verdict)
     return _result(rows, powers, decision, exact, names, pairs)
 
@@ -92,7 +92,7 @@ def decide(
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:
         scaled, powers = rescaled(counted)
-        decision = Search(scaled, budget=budget).decide()
+        decision = SeparabilitySearch(scaled, budget=budget).decide()
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
@@ -195,6 +195,6 @@ def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
     return {
         (labels[a], labels[b]): verdict
         if verdict == "separable"
-        else Search(SignedRows(rows.source, (a, b), rows.intercept)).decide().verdict
+        else SeparabilitySearch(SignedRows(rows.source, (a, b), rows.intercept)).decide().verdict
         for a, b in combinations(range(len(labels)), 2)
     }

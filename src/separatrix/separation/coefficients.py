@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational, thresholds
 from .scales import rescaled
-from .search import Search, WeakSeparator
+from .search import SeparabilitySearch, WeakSeparator
 from .settled import Weights, rounded, spanning
 from .signed_rows import SignedRows
 
@@ -43,7 +43,7 @@ def infinite_coefficients(
     powers = np.append(powers, 0)[: rows.width]
     with np.errstate(over="ignore", under="ignore"):  # lost values are computed again
         direction = np.ldexp(rows.own(direction), powers)
-    search = Search(rows)
+    search = SeparabilitySearch(rows)
     words = []
     for j, known in enumerate(identified):
         if not known:
@@ -94,7 +94,7 @@ def _few(columns: Array, terms: Array, prices: Array) -> Ints:
     return np.flatnonzero(np.abs(terms) > NEGLIGIBLE_TERM * np.abs(terms).max())
 
 
-def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
+def _sign(search: SeparabilitySearch, rows: SignedRows, direction: Array, j: int) -> str:
     """The sign of one weight over all weak separators."""
     possible = [sign for sign in (1.0, -1.0) if _reaches(search, rows, direction, j, sign)]
     if len(possible) != 1:
@@ -102,7 +102,9 @@ def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
     return "+inf" if possible[0] > 0.0 else "-inf"
 
 
-def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: float) -> bool:
+def _reaches(
+    search: SeparabilitySearch, rows: SignedRows, direction: Array, j: int, sign: float
+) -> bool:
     """Whether some weak separator has a weight of this sign."""
     terms = direction[0] * rows.largest
     size = float(np.abs(terms).max())

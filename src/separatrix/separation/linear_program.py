@@ -145,7 +145,7 @@ def unit(Z: Matrix) -> tuple[Matrix, Array]:
     return Z / norms[:, None], norms
 
 
-class Combination(NamedTuple):
+class SmallestCombination(NamedTuple):
     """The smallest combination of rows that a program found, and what proves it smallest."""
 
     weights: Array
@@ -153,7 +153,7 @@ class Combination(NamedTuple):
     value: float
 
 
-def min_norm_combination(Z: Matrix, start: Array | None = None) -> Combination:
+def min_norm_combination(Z: Matrix, start: Array | None = None) -> SmallestCombination:
     """Weights >= 0 for which ``|start + sum of weights * rows|``, in the 1-norm, is smallest.
 
     Without a start the weights sum to 1. The direction w, ``|w_j| <= 1``, solves the dual
@@ -172,7 +172,7 @@ def min_norm_combination(Z: Matrix, start: Array | None = None) -> Combination:
     costs = np.append(np.zeros(m), np.ones(2 * D))
     result = _solved(costs, columns, right)
     direction: Array = -np.asarray(result.eqlin.marginals)[:D]
-    return Combination(np.asarray(result.x)[:m], direction, float(result.fun))
+    return SmallestCombination(np.asarray(result.x)[:m], direction, float(result.fun))
 
 
 def _solved(costs: Array, columns: Any, right: Array) -> Any:

@@ -28,7 +28,7 @@ ENOUGH = 23  # binary digits of the margin: rows that would change fewer are not
 
 
 @dataclass(frozen=True)
-class Combination:
+class ConvexCombination:
     """Rows of a matrix, by their positions, with shares >= 0 of sum 1."""
 
     places: list[int]
@@ -36,7 +36,7 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Corral(Combination):
+class Corral(ConvexCombination):
     """Affinely independent rows, every share above 0, and the combination nearest to 0.
 
     That point is ``numbers * 2**exponent / denominator``.
@@ -62,7 +62,7 @@ class Corral(Combination):
         square = Fraction(int(self.numbers.dot(self.numbers)), self.denominator**2)
         return rational.root_bounds(square * Fraction(4) ** self.exponent)[1]
 
-    def extended(self, rows: Exact) -> Combination | None:
+    def extended(self, rows: Exact) -> ConvexCombination | None:
         """With the most violated row at share 0; None if that brings the point no closer."""
         bits = max(int(abs(v)).bit_length() for v in self.numbers)
         spend(rows.size * (0.3 + bits / 5000.0))  # numbers of the rows are short
@@ -70,18 +70,18 @@ class Corral(Combination):
         place = int(np.argmin(products))
         if int(products[place]) * self.denominator >= square - (square >> ENOUGH):
             return None
-        return Combination([*self.places, place], [*self.share, Fraction(0)])
+        return ConvexCombination([*self.places, place], [*self.share, Fraction(0)])
 
 
-def started(Z: Array, share: Array) -> Combination:
+def started(Z: Array, share: Array) -> ConvexCombination:
     """The shares that floating point found, of rows that are affinely independent."""
     at = np.flatnonzero(share)
     kept = at[rational.independent(np.column_stack([Z[at], np.ones(len(at))]))]
     each = [Fraction(float(v)) for v in share[kept]]
-    return Combination(kept.tolist(), [v / sum(each) for v in each])
+    return ConvexCombination(kept.tolist(), [v / sum(each) for v in each])
 
 
-def minimised(rows: Exact, exponent: int, start: Combination) -> Corral:
+def minimised(rows: Exact, exponent: int, start: ConvexCombination) -> Corral:
     """The point closest to 0 in the hull of a combination's rows, starting from the combination.
 
     The rows are ``rows * 2**exponent``.

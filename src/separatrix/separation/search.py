@@ -73,7 +73,7 @@ class Decision:
 
 
 @dataclass
-class Search:
+class SeparabilitySearch:
     """A working set of signed rows and the questions about it."""
 
     rows: SignedRows

@@ -73,7 +73,7 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     return curvature >= ROW_CURVATURE and dot(mean, mean) <= COMMON_DIRECTION * square
 
 
-def _suits_columns_ascent(objective: Objective) -> bool:
+def _suits_one_vs_rest_ascent(objective: Objective) -> bool:
     """Whether steps for single rows are ahead where each class stands against the rest.
 
     On sparse rows with a feature for every few of them; with a bias, which ties all rows together,
@@ -278,7 +278,7 @@ def choose(objective: Objective) -> Solver:
     if _suits_coordinate_ascent(objective):
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
-    if _suits_columns_ascent(objective):
+    if _suits_one_vs_rest_ascent(objective):
         why = f"the rows are sparse: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
     if not sparse and _drowns_in_features(objective):

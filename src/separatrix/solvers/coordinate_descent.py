@@ -31,7 +31,7 @@ from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..objective.columns import Columns
+from ..objective.columns import FeatureColumns
 from ..penalties import Penalty
 from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
@@ -152,7 +152,7 @@ def working_set(objective: Objective, W: Array, gradient: Array) -> tuple[Ints, 
 
 
 def minimum_on(
-    objective: Objective, columns: Columns, W: Array, affordable: float
+    objective: Objective, columns: FeatureColumns, W: Array, affordable: float
 ) -> tuple[Array, float]:
     """Where J is least, features that are not among the columns as in W; and what it gains.
 
@@ -182,7 +182,7 @@ def minimum_on(
     return V, total
 
 
-class Point(NamedTuple):
+class MarginPoint(NamedTuple):
     """J, and of every row its margin and the second derivative of its part by that."""
 
     value: float
@@ -198,12 +198,12 @@ class Restricted:
     signs: Array
     share: Array
     """Of each row in the weight of all."""
-    columns: Columns
+    columns: FeatureColumns
     thresholds: Array
     ridge: Array
     bias: bool
 
-    def at(self, u: Array) -> Point:
+    def at(self, u: Array) -> MarginPoint:
         """J, in one read of the columns."""
         w, curvature = u[:-1], np.empty(len(self.signs))
         scores = self.columns.scores(w) + u[-1]
@@ -211,7 +211,7 @@ class Restricted:
             scores[:, None], self.signs, self.loss, AS_IT_IS, weight=self.share, curvature=curvature
         )  # a row is its score here
         penalty = dot(self.thresholds, np.abs(w)) + 0.5 * dot(self.ridge * w, w)
-        return Point(mean + penalty, self.signs * scores, curvature)
+        return MarginPoint(mean + penalty, self.signs * scores, curvature)
 
     def minimum(self, u: Array, affordable: float) -> tuple[Array, float]:
         """From u on by the minima of models; and what they gained, at least.
@@ -239,7 +239,7 @@ class Restricted:
         return u, gained
 
     def model_minimum(
-        self, u: Array, at: Point, curvature: Array, enough: float
+        self, u: Array, at: MarginPoint, curvature: Array, enough: float
     ) -> tuple[Array, float, float]:
         """Where a second-order model is least, how much lower it is there, at least, and epochs.
 
@@ -256,7 +256,7 @@ class Restricted:
         gain = 0.5 * (dot(curvature * change, change) + dot(self.ridge * way, way))
         return np.append(descent.w, u[-1] + descent.shift), gain, descent.epochs
 
-    def mean_curvature(self, at: Point) -> Array:
+    def mean_curvature(self, at: MarginPoint) -> Array:
         """Of the loss between each margin and 0: a row that is very wrong has none of its own.
 
         The logistic loss is nowhere above the model that has it (Jaakkola and Jordan, Bayesian

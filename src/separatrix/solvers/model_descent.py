@@ -19,7 +19,7 @@ from ..numeric.dot import dot
 from ..numeric.rows import CsrRows, Rows, as_scipy, n_values, shape_of, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
-from ..objective.columns import Columns
+from ..objective.columns import FeatureColumns
 from .proximal_newton import minimise_quadratic
 
 ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
@@ -36,7 +36,9 @@ PRODUCTS_AN_EPOCH = 16, 40  # columns whose products cost an epoch: dense, spars
 class ModelDescent:
     """Coordinate descent on a model, from weights w where its slopes by the scores are given."""
 
-    def __init__(self, model: loops.ColumnModel, columns: Columns, w: Array, slope: Array) -> None:
+    def __init__(
+        self, model: loops.ColumnModel, columns: FeatureColumns, w: Array, slope: Array
+    ) -> None:
         self.model, self.columns, self.w = model, columns, w
         self.start, self.first = w.copy(), slope
         self.slope, self.shift = slope.copy(), self._best_shift(slope)

@@ -32,7 +32,7 @@ MOST_HALVINGS = 60
 MEMORY = 10  # recent values of J that a searched step may not exceed
 
 
-class Move(NamedTuple):
+class ProximalStep(NamedTuple):
     """Where a step leads: from the variables to ``factor * direction`` further."""
 
     weights: Array
@@ -47,13 +47,13 @@ class Move(NamedTuple):
 
 def moved(
     penalty: Penalty, standardization: Standardization, W: Array, g: Array, step: float
-) -> Move:
+) -> ProximalStep:
     """A step from W, g the gradient of the smooth part by the standardised variables."""
     if penalty.smooth:
-        return Move(W - step * standardization.to_weights(g), -step, g)
+        return ProximalStep(W - step * standardization.to_weights(g), -step, g)
     u, scale = standardization.from_weights(W), standardization.scale
     there = scale * penalty.prox((u - step * g) / scale, step / scale**2)
-    return Move(standardization.to_weights(there), 1.0, there - u)
+    return ProximalStep(standardization.to_weights(there), 1.0, there - u)
 
 
 def proximal_gradient(

@@ -2,8 +2,7 @@
 
 Problem: a stationary point of f, given f and its gradient. Input: both as callables, a start, step
 sizes. Output: the point, every point on the way with its value, and a word for the end. Algorithm:
-x <- x - step * gradient(x); cycles are found by the algorithm of R. P. Brent, An improved Monte
-Carlo factorization algorithm, BIT 20 (1980).
+x <- x - step * gradient(x), until it comes to rest, comes back or leaves all bounds.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from ..numeric import checks
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
+from .cycles import CycleFinder
 
 # A point counts as met again if it is so near, as a share of how far the run went meanwhile, so
 # many steps later at least; what moves less, in units of its rounding, stands still.
@@ -116,7 +116,7 @@ def gradient_descent(
         raise ValueError(f"start must be finite, got {start!r}")
     schedule = as_schedule(learning_rate)
     path, values = [x], [_value(function, x)]
-    cycle = _CycleDetector(x) if isinstance(schedule, Constant) else None
+    cycle = _DriftingCycleFinder(x) if isinstance(schedule, Constant) else None
     largest, t = 0.0, 1
     with np.errstate(over="ignore", invalid="ignore"):
         while True:
@@ -177,32 +177,28 @@ def _end(x: Array, value: float, size: float, small: float) -> str | None:
     return "converged" if size <= small else None
 
 
-class _CycleDetector:
-    """Whether a run comes back: Brent's cycle finding, which finds cycles of any length.
+class _DriftingCycleFinder(CycleFinder):
+    """Whether points come back, or nearly so.
 
-    Points are compared with one earlier point, renewed at powers of two. The same bits are proof.
-    Rounding may let a cycle drift: so a point that is nearly the same counts too, but only long
-    after, when a run that slowly draws nearer would show. Cycles as small as the rounding of
-    their points are those of a run that has arrived, or cannot move.
+    The same bits are proof. Rounding may let a cycle drift: so a point that is nearly the same
+    counts too, but only long after, when a run that slowly draws nearer would show. Cycles as small
+    as the rounding of their points are those of a run that has arrived, or cannot move.
     """
 
     def __init__(self, start: Array) -> None:
-        self.landmark, self.extent = start, np.zeros(start.shape)
-        self.distance, self.power = 0, 2
+        super().__init__(start, first_renewal=2)
+        self.extent = np.zeros(start.shape)
 
-    def closes(self, x: Array) -> bool:
-        """Whether this next point closes a cycle."""
-        self.distance += 1
-        apart = np.abs(x - self.landmark)
+    def is_back(self, point: Array) -> bool:
+        """Whether this is the landmark, up to the drift of a cycle."""
+        if self.distance == 0:
+            self.extent = np.zeros(point.shape)
+        apart = np.abs(point - self.landmark)
         self.extent = np.maximum(self.extent, apart)
-        if np.any(self.extent > STANDS_STILL * EPS * np.abs(x)):
-            near = SAME_POINT * self.extent if self.distance >= STEPS_TO_NEAR_CYCLE else 0.0
-            if np.all(apart <= near):
-                return True
-        if self.distance == self.power:
-            self.landmark, self.extent = x, np.zeros(x.shape)
-            self.distance, self.power = 0, 2 * self.power
-        return False
+        if not np.any(self.extent > STANDS_STILL * EPS * np.abs(point)):
+            return False
+        near = SAME_POINT * self.extent if self.distance + 1 >= STEPS_TO_NEAR_CYCLE else 0.0
+        return bool(np.all(apart <= near))
 
 
 def _grows(path: Array, values: Array) -> bool:

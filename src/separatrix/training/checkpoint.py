@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..numeric import checks
+from ..numeric.container import Damaged
 from ..numeric.replaced import check_file_path, followed
 from ..numeric.warn import warn
 from ..solvers import State, Step
-from .checkpoint_file import CheckpointFile, Damaged
+from .checkpoint_file import CheckpointFile
 from .interrupt import gentle_termination
 from .loop import Info
 from .run import difference, plain

@@ -5,8 +5,7 @@ Input: the steps of a solver, one per pass. Output: the name of the first rule t
 - ``tol``: the duality gap is small enough (:mod:`separatrix.proofs.gap`), or, where there is no
   gap, the objective and the weights have come to rest.
 - a cycle: weights that come back bit for bit under a map that does not change will come back for
-  ever. Found with two points in memory by the algorithm of R. P. Brent, An improved Monte Carlo
-  factorization algorithm, BIT 20 (1980).
+  ever (:mod:`separatrix.training.cycles`).
 - the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights.
 """
 
@@ -22,6 +21,7 @@ from ..numeric.expected import Check, array, entries, nothing, optional, real, w
 from ..numeric.types import Array
 from ..proofs.gap import GapTracker
 from ..solvers import State, Step
+from .cycles import CycleFinder
 
 TINY = 1e-12  # below this J counts as 0
 LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
@@ -114,14 +114,12 @@ class StoppingRules:
         self.earlier: Step | None = None
         self.fewest = np.inf
         self.stale = 0
-        # Brent 1980: compare with one earlier point, renewed at powers of two.
-        self.landmark = start
-        self.distance, self.power = 0, 1
+        self.cycles = CycleFinder(start) if stop.cycle else None
 
     def reason(self, step: Step, iteration: int, norm: float) -> str | None:
         """Why to stop now, or None. The first rule that holds names the end."""
         stop, last = self.stop, iteration >= self.stop.max_iter
-        cycle = stop.cycle and self._cycle(step)
+        cycle = self.cycles is not None and self._cycle(step, self.cycles)
         no_progress = stop.patience is not None and self._no_progress(step, stop.patience)
         optimal = converged = False
         if self.gap is None:
@@ -152,8 +150,8 @@ class StoppingRules:
         """What is remembered, as arrays and numbers."""
         return {
             "before": _told(self.before), "earlier": _told(self.earlier), "fewest": self.fewest,
-            "stale": self.stale, "landmark": self.landmark, "distance": self.distance,
-            "power": self.power, "gap": None if self.gap is None else self.gap.to_state(),
+            "stale": self.stale, "cycles": None if self.cycles is None else self.cycles.to_state(),
+            "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
         }  # fmt: skip
 
@@ -163,17 +161,18 @@ class StoppingRules:
         seen = {"weights": W, "state": self.space.expected_state(self.shape)}
         step = optional(entries({**seen, "objective": objective}))
         gap = nothing if self.gap is None else self.gap.expected_state()
-        counts = dict.fromkeys(("stale", "distance"), whole())
+        cycles = entries({"landmark": W, "distance": whole(), "power": whole(1, 2**62)})
         return entries({
-            **counts, "before": step, "earlier": step, "fewest": real, "landmark": W,
-            "power": whole(1, 2**62), "gap": gap, "unforced": optional(gap),
+            "stale": whole(), "before": step, "earlier": step, "fewest": real, "gap": gap,
+            "cycles": nothing if self.cycles is None else cycles, "unforced": optional(gap),
         })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:
         """Remember what other rules of the same run did; ``goes_on`` if passes follow."""
         self.before, self.earlier = _step(state["before"]), _step(state["earlier"])
-        for name in ("fewest", "stale", "landmark", "distance", "power"):
-            setattr(self, name, state[name])
+        self.fewest, self.stale = state["fewest"], state["stale"]
+        if self.cycles is not None:
+            self.cycles.restore(state["cycles"])
         if self.gap is not None:
             # A run that may go on is as if nothing had asked for a proof where it was to end.
             self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])
@@ -192,17 +191,12 @@ class StoppingRules:
         least = step.step_scale * np.sqrt(tol) * max(self.space.norm(step), TINY)
         return bool(self.space.distance(step, before) <= least)
 
-    def _cycle(self, step: Step) -> bool:
+    def _cycle(self, step: Step, cycles: CycleFinder) -> bool:
         here = self.space.position(step)
         before = None if self.before is None else self.space.position(self.before)
         if step.rows is None and before is not None and np.array_equal(here, before):
             return False  # a step over all rows that moves nothing has arrived
-        if np.array_equal(here, self.landmark):
-            return True
-        self.distance += 1
-        if self.distance == self.power:
-            self.landmark, self.distance, self.power = here, 0, 2 * self.power
-        return False
+        return cycles.closes(here)
 
     def _no_progress(self, step: Step, patience: int) -> bool:
         if step.mistakes is None:

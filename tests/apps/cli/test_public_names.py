@@ -10,8 +10,11 @@ import pytest
 import separatrix
 from separatrix.apps import cli
 
-FILES_OF_USERS = ("numeric.regular_file", "numeric.replaced")
-"""How files are opened and written safely: one place for the package and its command."""
+FILES_OF_USERS = (
+    "numeric.regular_file", "numeric.replaced", "data.files.readers.compression",
+    "data.files.readers.formats", "data.files.readers.semicolons",
+)  # fmt: skip
+"""How files are opened and written safely, and their formats: the same for the command."""
 CHECKS_OF_SKLEARN = ("_validate_params", "_validate_steps")
 """scikit-learn checks parameters by these; it has no public names for them."""
 FILES = sorted(Path(cli.__file__).parent.glob("*.py"))

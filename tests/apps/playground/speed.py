@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 
 from separatrix import datasets
 from separatrix.apps.playground.links import to_fragment
-from separatrix.apps.playground.runs import Run
+from separatrix.apps.playground.runs import PlaygroundRun
 
 TOKEN = "speed"
 STEPS = 200
@@ -63,7 +63,7 @@ def timed(browser, address):
 def main():
     long = state(200, "perceptron", 50)
     began = time.perf_counter()
-    made = Run.of(long)
+    made = PlaygroundRun.of(long)
     made.answer(1)
     print(f"{len(made.recording)} steps of 200 points: {time.perf_counter() - began:.2f} s")
     path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
@@ -75,7 +75,7 @@ def main():
             print(f"{name}: {timed(browser, link)}")
             with TemporaryDirectory() as folder:
                 saved = Path(folder) / "saved.html"
-                saved.write_text(Run.of(told).page(), encoding="utf-8")
+                saved.write_text(PlaygroundRun.of(told).page(), encoding="utf-8")
                 print(f"{name}, saved: {timed(browser, saved.as_uri())}")
         browser.close()
 

@@ -10,7 +10,7 @@ from conftest import quiet
 
 from separatrix.apps.playground.landscape import landscape
 from separatrix.apps.playground.methods import BadRequest
-from separatrix.apps.playground.runs import Run
+from separatrix.apps.playground.runs import PlaygroundRun
 
 pytestmark = quiet
 rng = np.random.default_rng(3)
@@ -39,7 +39,7 @@ def wrong(y, scores):
 @pytest.mark.parametrize(("points", "column"), [(TWO, 0), (THREE, 0), (THREE, 2)])
 def test_bands_and_lines_are_those_of_the_objective(points, column, axes, of):
     method = {"name": "gradient_descent", "loss": "logistic", "form": "batch", "l2": 0.05}
-    run = Run.of({"points": points, "method": method | {"max_iter": 5}})
+    run = PlaygroundRun.of({"points": points, "method": method | {"max_iter": 5}})
     found = landscape(run, 4, {"axes": axes, "column": column, "of": of, "box": BOX})
     X, y = np.array(points)[:, :2], np.array(points)[:, 2].astype(int)
 
@@ -70,9 +70,9 @@ def test_bands_and_lines_are_those_of_the_objective(points, column, axes, of):
 
 def test_features_have_a_weight_space_and_kernels_none():
     told = {"axes": [0, 2], "box": BOX}
-    run = Run.of({"points": TWO, "method": {"name": "radial_basis", "max_iter": 3}})
+    run = PlaygroundRun.of({"points": TWO, "method": {"name": "radial_basis", "max_iter": 3}})
     assert len(json.dumps(landscape(run, 0, told))) < 200_000
-    run = Run.of({"points": TWO, "method": {"name": "kernel_perceptron", "max_iter": 3}})
+    run = PlaygroundRun.of({"points": TWO, "method": {"name": "kernel_perceptron", "max_iter": 3}})
     with pytest.raises(BadRequest, match="no weight space"):
         landscape(run, 0, told)
 
@@ -84,7 +84,7 @@ def test_features_have_a_weight_space_and_kernels_none():
      {"box": [0, 1, 0, "1"]}, {"box": [0, 1e300, 0, 1]}],
 )  # fmt: skip
 def test_what_is_no_question_is_refused(told):
-    run = Run.of({"points": TWO, "method": {"max_iter": 2}})
+    run = PlaygroundRun.of({"points": TWO, "method": {"max_iter": 2}})
     with pytest.raises(BadRequest):
         landscape(run, 1, {"axes": [0, 1], "box": BOX} | told)
     for step in (-1, 10**6, None, True, "1"):
@@ -94,7 +94,7 @@ def test_what_is_no_question_is_refused(told):
 
 def test_a_run_that_diverges_has_its_landscape_too():
     method = {"name": "gradient_descent", "loss": "squared", "form": "batch", "learning_rate": 1e6}
-    run = Run.of({"points": TWO, "method": method | {"max_iter": 45}})
+    run = PlaygroundRun.of({"points": TWO, "method": method | {"max_iter": 45}})
     assert np.abs(run.recording.columns.weights).max() > 1e200
     found = landscape(run, 45, {"axes": [0, 1], "box": BOX})
     assert len(found["bands"]) == found["size"] ** 2

@@ -14,7 +14,7 @@ from conftest import quiet
 from separatrix.apps.cli.app import run
 from separatrix.apps.playground import links, server
 from separatrix.apps.playground.limits import MOST_BODY_BYTES
-from separatrix.apps.playground.runs import Run
+from separatrix.apps.playground.runs import PlaygroundRun
 
 pytestmark = quiet
 AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -103,10 +103,10 @@ def test_the_command_line_makes_the_same_recording(tmp_path, capsys, name):
     state = STATE | {"method": {"name": name, "shuffle": True, "seed": 5, "max_iter": 9}}
     path = tmp_path / "run.json"
     assert run(["playground", links.to_fragment(state), "--trace", str(path)]) == 0
-    assert json.loads(path.read_text()) == json.loads(Run.of(state).recording.to_json())
+    assert json.loads(path.read_text()) == json.loads(PlaygroundRun.of(state).recording.to_json())
     page = tmp_path / "run.html"
     assert run(["playground", links.to_fragment(state), "--trace", str(page)]) == 0
-    assert page.read_text() == Run.of(state).page()
+    assert page.read_text() == PlaygroundRun.of(state).page()
     assert "steps are in" in capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ from conftest import quiet
 
 from separatrix.apps.playground.methods import BadRequest
 from separatrix.apps.playground.questions import ENDINGS, NONE, REASONS, question
-from separatrix.apps.playground.runs import Run
+from separatrix.apps.playground.runs import PlaygroundRun
 
 AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
 XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -45,7 +45,7 @@ def walk(points, passes):
 
 @pytest.mark.parametrize("points", [AND, XOR, scattered(0), scattered(1)])
 def test_which_way_the_line_moves(points):
-    run = Run.of({"points": points, "method": {"max_iter": 5}})
+    run = PlaygroundRun.of({"points": points, "method": {"max_iter": 5}})
     looks, _ = walk(points, 5)
     rights = set()
     for step, (row, before, after) in enumerate(looks[: len(run.recording)]):
@@ -65,7 +65,7 @@ def test_which_way_the_line_moves(points):
 
 @pytest.mark.parametrize("points", [AND, XOR, scattered(0), scattered(1)])
 def test_which_row_is_the_next_mistake(points):
-    run = Run.of({"points": points, "method": {"max_iter": 5}})
+    run = PlaygroundRun.of({"points": points, "method": {"max_iter": 5}})
     looks, _ = walk(points, 5)
     looks = looks[: len(run.recording)]
     wrong = [(step, row) for step, (row, before, after) in enumerate(looks) if before != after]
@@ -85,7 +85,7 @@ def test_which_row_is_the_next_mistake(points):
      {"name": "batch_perceptron"}],
 )  # fmt: skip
 def test_mistakes_are_asked_for_only_where_they_can_be_foretold(method):
-    run = Run.of({"points": AND, "method": method | {"max_iter": 3}})
+    run = PlaygroundRun.of({"points": AND, "method": method | {"max_iter": 3}})
     asked = question(run, "mistake", 0)
     assert (asked["choices"], "in order" in asked["text"]) == ([], True)
 
@@ -95,7 +95,7 @@ def test_whether_a_perceptron_ever_stops(seed):
     points = [AND, XOR, TWICE, TOUCHING][seed] if seed < 4 else scattered(seed)
     _, stops = walk(points, 3000)
     for name in ("perceptron", "batch_perceptron"):
-        run = Run.of({"points": points, "method": {"name": name, "max_iter": 2}})
+        run = PlaygroundRun.of({"points": points, "method": {"name": name, "max_iter": 2}})
         assert question(run, "stop", 0)["right"] == (0 if stops else 1), name
 
 
@@ -104,14 +104,14 @@ def test_a_kernel_separates_what_no_line_does():
         ("rbf", 1, XOR, 0), ("rbf", 1, TWICE, 1), ("poly", 2, XOR, 0), ("linear", 1, XOR, 1),
     ):  # fmt: skip
         settings = {"name": "kernel_perceptron", "kernel": kernel, "degree": degree, "max_iter": 2}
-        run = Run.of({"points": points, "method": settings})
+        run = PlaygroundRun.of({"points": points, "method": settings})
         assert question(run, "stop", 1)["right"] == right, kernel
 
 
 def test_without_a_bias_other_points_are_separable():
     aside = [[1, 1, 0], [2, 2, 1]]
     for bias, right in ((True, 0), (False, 1)):
-        run = Run.of({"points": aside, "method": {"fit_intercept": bias, "max_iter": 2}})
+        run = PlaygroundRun.of({"points": aside, "method": {"fit_intercept": bias, "max_iter": 2}})
         assert question(run, "stop", 0)["right"] == right
 
 
@@ -128,7 +128,7 @@ def test_without_a_bias_other_points_are_separable():
     ],
 )  # fmt: skip
 def test_how_other_runs_end(settings, points, word):
-    run = Run.of({"points": points, "method": settings})
+    run = PlaygroundRun.of({"points": points, "method": settings})
     asked = question(run, "stop", 0)
     (right,) = (i for i, words in enumerate(ENDINGS.values()) if word in words)
     assert run.clf.stop_ in ENDINGS[asked["choices"][asked["right"]]]
@@ -142,12 +142,12 @@ def test_every_word_of_a_fit_has_its_answer():
 
 
 def test_more_classes_and_batches():
-    run = Run.of({"points": THREE, "method": {"max_iter": 3}})
+    run = PlaygroundRun.of({"points": THREE, "method": {"max_iter": 3}})
     asked = question(run, "way", 0)
     assert asked["choices"][0] == "The lead of row 0's class grows"
     assert asked["right"] == 0
     settings = {"name": "gradient_descent", "form": "batch", "learning_rate": 0.1}
-    run = Run.of({"points": OFF, "method": settings})
+    run = PlaygroundRun.of({"points": OFF, "method": settings})
     W = run.recording.columns.weights[:, 0]
     X = np.column_stack([run.X, np.ones(len(OFF))])
     for step in (1, 2, 10):
@@ -159,7 +159,7 @@ def test_more_classes_and_batches():
 
 
 def test_questions_that_are_none():
-    run = Run.of({"points": AND, "method": {}})
+    run = PlaygroundRun.of({"points": AND, "method": {}})
     for kind, step in (("nothing", 0), (["way"], 0), ("way", -1), ("way", "0"), ("stop", 10**6)):
         with pytest.raises(BadRequest):
             question(run, kind, step)

@@ -19,7 +19,7 @@ import separatrix
 from separatrix.apps.playground import server as module
 from separatrix.apps.playground.limits import MOST_ANSWER_BYTES, MOST_BODY_BYTES
 from separatrix.apps.playground.methods import BadRequest, Method
-from separatrix.apps.playground.runs import Run, Runs, presets, verdict
+from separatrix.apps.playground.runs import PlaygroundRun, Runs, presets, verdict
 from separatrix.training.recording.recording import from_json
 
 AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -66,7 +66,9 @@ def test_a_run_is_answered_with_a_recording(port):
 @pytest.mark.parametrize("points", [AND, XOR, THREE], ids=["and", "xor", "three"])
 @pytest.mark.parametrize("name", NAMES)
 def test_copied_python_makes_the_same_recording(name, points):
-    made = Run.of({"points": points, "method": {"name": name, "max_iter": 7, "shuffle": True}})
+    made = PlaygroundRun.of(
+        {"points": points, "method": {"name": name, "max_iter": 7, "shuffle": True}}
+    )
     given: dict = {}
     exec(made.python, given)
     assert given["recording"].to_dict() == made.recording.to_dict()
@@ -81,9 +83,9 @@ def test_gradient_descent_in_all_its_forms(form, loss):
     }  # fmt: skip
     if loss == "zero_one":
         with pytest.raises(BadRequest):
-            Run.of({"points": AND, "method": settings})
+            PlaygroundRun.of({"points": AND, "method": settings})
         return
-    told = Run.of({"points": AND, "method": settings}).recording.to_dict()
+    told = PlaygroundRun.of({"points": AND, "method": settings}).recording.to_dict()
     rows = {"batch": None, "mini-batch": 2}.get(form, 1)
     assert all((None if one is None else len(one)) == rows for one in told["steps"]["rows"])
     assert told["steps"]["average"] is not None
@@ -92,12 +94,12 @@ def test_gradient_descent_in_all_its_forms(form, loss):
 def test_grids_are_scores_of_the_step(port):
     for name in ("kernel_perceptron", "radial_basis", "perceptron"):
         asked = {"points": XOR, "method": {"name": name, "max_iter": 5}}
-        last = len(Run.of(asked).recording)
+        last = len(PlaygroundRun.of(asked).recording)
         body = asked | {"step": last, "box": [0, 1, 0, 1]}
         status, _, found = post(port, "/api/grid", body)
         assert status == 200
         told = json.loads(found)
-        run = Run.of(asked)
+        run = PlaygroundRun.of(asked)
         X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         Z = X if run.features is None else run.features.transform(X)
         scores = np.array(told["scores"][0]).reshape(told["size"], -1)
@@ -120,7 +122,7 @@ def test_every_preset_runs():
         "spirals", "three classes",
     }  # fmt: skip
     for points in found.values():
-        recording = Run.of({"points": points, "method": {"max_iter": 2}}).recording
+        recording = PlaygroundRun.of({"points": points, "method": {"max_iter": 2}}).recording
         assert len(recording) == 2 * len(points) or recording.stop in ("no mistakes", "cycle")
 
 
@@ -130,7 +132,7 @@ def test_later_parts_join_and_no_answer_is_too_long(port):
         [*np.round(row, 3).tolist(), int(i % 2)] for i, row in enumerate(rng.normal(size=(100, 2)))
     ]
     asked = {"points": points, "method": {"max_iter": 40}}
-    whole = Run.of(asked).recording.to_dict()["steps"]["sentence"]
+    whole = PlaygroundRun.of(asked).recording.to_dict()["steps"]["sentence"]
     joined: list = []
     while len(joined) < len(whole):
         status, _, body = post(port, "/api/run", asked | {"first": len(joined) + 1})
@@ -289,7 +291,7 @@ def test_a_bound_too_large_for_a_float_is_null(port):
 def test_long_runs_are_ended():
     rng = np.random.default_rng(1)
     points = [[*row, int(i % 2)] for i, row in enumerate(rng.normal(size=(2000, 2)).tolist())]
-    made = Run.of({"points": points, "method": {"max_iter": 2000}})
+    made = PlaygroundRun.of({"points": points, "method": {"max_iter": 2000}})
     assert made.clf.stop_ == "callback"
     assert len(made.recording) <= 20_000
 

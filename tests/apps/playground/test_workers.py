@@ -15,7 +15,7 @@ from separatrix.apps.playground import worker as process
 from separatrix.apps.playground import workers as module
 from separatrix.apps.playground.methods import BadRequest
 from separatrix.apps.playground.questions import question
-from separatrix.apps.playground.runs import Run
+from separatrix.apps.playground.runs import PlaygroundRun
 from separatrix.apps.playground.workers import Workers
 from separatrix.training.recording import proof
 
@@ -130,7 +130,7 @@ def test_a_run_is_told_without_a_bound_that_takes_too_much_work(monkeypatch):
     # With the budget of a server it takes seconds, and without any it takes minutes.
     monkeypatch.setattr(proof, "MOST_WORK", 50_000)
     asked = {"points": spread_points(200), "method": {"name": "radial_basis", "centers": 20}}
-    run = Run.of(asked | {"method": asked["method"] | {"max_iter": 1}})
+    run = PlaygroundRun.of(asked | {"method": asked["method"] | {"max_iter": 1}})
     told = json.loads(run.answer(1))["recording"]
     assert told["bounds"] == {"updates": None, "undecided": True, "objective": None}
     assert told["total"] == 200

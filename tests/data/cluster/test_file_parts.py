@@ -118,7 +118,7 @@ def test_row_groups_are_parts_once_they_are_large(here, tmp_path, monkeypatch):
     what = in_parquet(tmp_path)
     separatrix.read(what, target="y", missing="mean", engine="dask")
     assert [str(part[0].path.name)[5] for part in here[-1].rows] == ["0", "1", "2", "3"]
-    monkeypatch.setattr("separatrix.data.files.parquet.PART_BYTES", 1)
+    monkeypatch.setattr("separatrix.data.files.readers.parquet.PART_BYTES", 1)
     source = separatrix.read(what, target="y", missing="mean", engine="dask")
     assert source.lengths == [*[40] * 7, 20, *[40] * 7, 20, 0, 35]
     one = separatrix.read(what, target="y", missing="mean")
@@ -224,7 +224,7 @@ def test_errors_name_the_file_and_the_row(here, tmp_path):
     late = late.set_column(1, "age", pa.array(values, pa.int64()))
     pq.write_table(late, path, row_group_size=GROUP)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("separatrix.data.files.parquet.PART_BYTES", 1)
+        patch.setattr("separatrix.data.files.readers.parquet.PART_BYTES", 1)
         with pytest.raises(ValueError, match=r"'age' has no value in .*row group 3, row 150 "):
             separatrix.read(path, target="y", engine="dask")
 

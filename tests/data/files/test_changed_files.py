@@ -16,8 +16,8 @@ from bad_tables import TABLE, labelled, read, write
 
 import separatrix
 from separatrix.data.cluster.file_parts import file_parts
-from separatrix.data.files.formats import open_reader
-from separatrix.data.files.paths import Version, sampled_digest
+from separatrix.data.files.readers.formats import open_reader
+from separatrix.data.files.readers.paths import Version, sampled_digest
 
 
 def test_standard_input_is_read_with_a_cache(tmp_path):
@@ -42,7 +42,7 @@ def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):
     def parsed(*_):
         raise AssertionError("the text is read again")
 
-    monkeypatch.setattr("separatrix.data.files.csv.CsvReader._parsed", parsed)
+    monkeypatch.setattr("separatrix.data.files.readers.csv.CsvReader._parsed", parsed)
     again = separatrix.read(path, target="label", cache=tmp_path / "cache")
     assert again.fingerprint() == first.fingerprint()
 

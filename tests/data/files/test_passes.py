@@ -11,9 +11,9 @@ from pyarrow import csv, parquet
 
 import separatrix
 from separatrix import LBFGS, LinearClassifier, LinearClassifierCV
-from separatrix.data.files.cached_blocks import CacheWarning
-from separatrix.data.files.facts import held_out
-from separatrix.data.files.tables import TableFiles
+from separatrix.data.files.cache.blocks import CacheWarning
+from separatrix.data.files.held_out import held_out
+from separatrix.data.files.readers.tables import TableFiles
 from separatrix.numeric.rows import shape_of, to_dense
 
 N = 500
@@ -88,7 +88,7 @@ def test_types_do_not_depend_on_the_rows_that_they_are_guessed_from(
     (tmp_path / "rows.csv").write_text(text)
     found = []
     for chunk in (8, 1 << 20):
-        monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
+        monkeypatch.setattr("separatrix.data.files.readers.csv.CHUNK_BYTES", chunk)
         source = separatrix.read(tmp_path / "rows.csv", target="label", **options)
         assert list(source.reading.encoding.coef_names) == expected
         assert (source.classes.dtype, source.n_rows) == (np.int64, 42)
@@ -103,7 +103,7 @@ def test_words_among_numbers_are_refused_wherever_they_stand(
     tmp_path, monkeypatch, first, last, hashed
 ):
     (tmp_path / "rows.csv").write_text(f"v,label\n{first},0\n{first},1\n{last},1\n")
-    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 8)
+    monkeypatch.setattr("separatrix.data.files.readers.csv.CHUNK_BYTES", 8)
     options = {"target": "label", "categorical": "hash" if hashed else "onehot"}
     for _ in range(2):  # nor is a cache left that would be believed
         with pytest.raises(ValueError, match=r"column 'v' holds 'word', but numbers such as 1"):
@@ -151,7 +151,7 @@ def test_a_survey_knows_what_decoding_finds(tmp_path, block_rows, options, more)
 def test_lines_are_counted_only_for_errors(tmp_path, monkeypatch):
     """Each time takes a read of the text before it."""
     asked = []
-    monkeypatch.setattr("separatrix.data.files.csv.line_of", lambda *_: asked.append(1))
+    monkeypatch.setattr("separatrix.data.files.readers.csv.line_of", lambda *_: asked.append(1))
     source = separatrix.read(written(tmp_path, kind="csv"), target="label", missing="mean")
     LinearClassifier(l2=1e-2).fit(source)
     assert not asked

@@ -11,7 +11,7 @@ from read_pieces import D, N, all_rows, data, pieces_of
 import separatrix
 from separatrix import LinearClassifier, Rosenblatt
 from separatrix.data import Shuffle
-from separatrix.data.files.cached_blocks import CacheWarning
+from separatrix.data.files.cache.blocks import CacheWarning
 from separatrix.data.files.cutting import cut
 from separatrix.data.files.facts import Facts
 from separatrix.numeric.rows import to_dense
@@ -181,7 +181,9 @@ def test_a_lack_of_memory_names_the_way_out(tmp_path, monkeypatch, cached):
     def none(*_):
         raise MemoryError("Unable to allocate 2 TiB")
 
-    place = "separatrix.data.files.cache._pages" if cached else "separatrix.data.files.stored.cut"
+    place = (
+        "separatrix.data.files.cache.file._pages" if cached else "separatrix.data.files.stored.cut"
+    )
     monkeypatch.setattr(place, none)
     for read_rows in (lambda: list(source.blocks()), lambda: list(source.visits(Shuffle(0, 0)))):
         with pytest.raises(MemoryError, match=r"2 TiB.*block_rows= less than 64, or dtype="):

@@ -17,7 +17,7 @@ from separatrix import (
     LBFGS,
     LinearClassifierCV,
 )
-from separatrix.estimators.cv import FoldPath, Folds, Split, folds
+from separatrix.estimators.cv import FoldPath, Folds, FoldSplit, folds
 
 L2S = np.geomspace(1.0, 1e-5, 8)
 
@@ -26,7 +26,7 @@ def left_out(n, count, seed=0):
     """Each row left out by one fold, or by none."""
     fold = np.random.default_rng(seed).integers(0, count + 1, n)
     rows = [np.flatnonzero(fold == i) for i in range(count)]
-    return [Split(some, some) for some in rows]
+    return [FoldSplit(some, some) for some in rows]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -151,7 +151,7 @@ def test_folds_unlike_each_other():
     X, y = kinds(9_000, 2)
     parts = np.array_split(np.argsort(X[:, 1], kind="stable"), 4)  # the ends are left out first
     X[parts[0], 2] = 0.0
-    rows = [Split(np.sort(part), np.sort(part)) for part in parts]
+    rows = [FoldSplit(np.sort(part), np.sort(part)) for part in parts]
     for tol in (1e-4, 1e-7):
         worst, steps = worst_excess(problem(X, y), rows, L2S, tol)
         assert worst <= tol

@@ -22,7 +22,7 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
 )
-from separatrix.estimators.cv import Split, disjoint
+from separatrix.estimators.cv import FoldSplit, disjoint
 from separatrix.estimators.cv.splits import stratified
 
 L2S = np.geomspace(1.0, 1e-5, 8)
@@ -101,7 +101,7 @@ def test_splits_are_sorted_out_one_at_a_time():
             yield split
 
     def without(*left, times=None):
-        return Split(np.array(left), rows[:2], times)
+        return FoldSplit(np.array(left), rows[:2], times)
 
     together, others = disjoint(objective, splits(without(0, 1), without(2), without(3)))
     assert others is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from loops import twins
 
 from separatrix import Perceptron, loops
 from separatrix.data import labels
@@ -231,7 +232,7 @@ def test_a_fit_ends_where_its_replay_does(shuffle):
 def test_orders_equal_their_twin(n, block, group):
     orders = loops.draw_orders(n, block, group, 2**63 + 5, number=7, count=3)
     for number, order in enumerate(orders, start=7):
-        twin = loops.draw_order_twin(n, block, group, 2**63 + 5, number)
+        twin = twins.draw_order(n, block, group, 2**63 + 5, number)
         np.testing.assert_array_equal(order, twin)
         np.testing.assert_array_equal(np.sort(order), np.arange(n))
 

@@ -7,11 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, climb, problem, rows
+from loops import twins
+from loops.twins import squared_norms
 
 from separatrix import (
     loops,
 )
-from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge
 from separatrix.solvers import thresholds
 from separatrix.solvers.dual.binary_coordinate_ascent import begun
@@ -61,7 +62,7 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
     given = {"inv_weight_sum": 1 / 2000, "row_norm2": squared_norms(X), "inv_2l2": 10.0}
     loops.request_stop()
     try:
-        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+        for one_pass in (loops.coordinate_epoch, twins.coordinate_epoch):
             with pytest.raises(loops.Interrupted):
                 one_pass(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **given)
         with pytest.raises(loops.Interrupted):

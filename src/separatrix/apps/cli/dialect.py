@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 BYTE_ORDER_MARK = "\ufeff"
-SEPARATOR_LINE = "sep=;"
-"""Line that some spreadsheets write before the names of the columns."""
 NUMBER = re.compile(r"\s*[-+]?\d*([.,])\d+([eE][-+]?\d+)?\s*")
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh91AY&SY": "bz2"}
 
 
 @dataclass(frozen=True)
@@ -31,15 +27,16 @@ class Dialect:
     @classmethod
     def of(cls, path: str) -> Dialect:
         """Detect the dialect from the first line."""
+        from ...data.files.readers.semicolons import SEPARATOR_LINE, delimiter, has_semicolons
+
         with _text(path) as lines:
             first = lines.readline()
         line = first.removeprefix(BYTE_ORDER_MARK)
-        names = next(csv.reader([line]), [])
-        tabs = ".tsv" in Path(path).suffixes
-        semicolons = not tabs and len(names) == 1 and ";" in names[0]
+        expected = delimiter(Path(path))
+        semicolons = expected == "," and has_semicolons(line.encode("utf-8", "surrogateescape"))
         before = line if line.strip().lower() == SEPARATOR_LINE else ""
         return cls(
-            "\t" if tabs else ";" if semicolons else ",",
+            ";" if semicolons else expected,
             "\r\n" if first.endswith("\r\n") else "\n",
             first.removesuffix(line) + before,
         )
@@ -80,10 +77,7 @@ def with_decimal(value: Any, sign: str) -> Any:
 @contextmanager
 def _text(path: str) -> Iterator[Any]:
     """The text of a file, which may be compressed; bytes that are not UTF-8 are kept."""
-    import pyarrow as pa
+    from ...data.files.readers.compression import uncompressed
 
-    with open(path, "rb") as file:
-        start = file.read(max(map(len, MAGIC)))
-    codec = next((codec for magic, codec in MAGIC.items() if start.startswith(magic)), None)
-    with pa.input_stream(pa.OSFile(os.fsencode(path)), compression=codec) as raw:
+    with uncompressed(Path(path)) as raw:
         yield io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")

@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 
 import separatrix
 
+from ...data.files.readers.formats import FORMATS, TABLES, known_format, table_format
 from ...numeric.replaced import check_file_path
 from . import skops_files
 from .output import say
 from .thresholds import MEMORY_BYTES
 
-FORMATS = ("csv", "parquet", "arrow", "svmlight", "svmlight-0", "svmlight-1", "npy")
 MISSING = ("indicator", "mean", "zero", "error")
-PLAIN_SUFFIXES = (".svm", ".svmlight", ".libsvm", ".npy")
-MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 
 
 @dataclass
@@ -75,9 +73,7 @@ class Options:
 
     def has_columns(self, paths: list[str]) -> bool:
         """Whether the files are tables."""
-        if self.format is not None:
-            return not self.format.startswith(("svmlight", "npy"))
-        return not any(suffix in PLAIN_SUFFIXES for suffix in Path(paths[0]).suffixes)
+        return (self.format or known_format(paths[0])) in (*TABLES, None)
 
 
 def choice(option: str, given: str, known: Sequence[str]) -> None:
@@ -159,8 +155,8 @@ def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
             start = file.read(8)
         if not start:
             raise ValueError("standard input is empty; expected a table with the names of columns")
-        suffix = next((s for magic, s in MAGIC.items() if start.startswith(magic)), ".csv")
-        spooled = spooled.rename(spooled.with_suffix(suffix if format is None else ""))
+        suffix = f".{table_format(start)}" if format is None else ""
+        spooled = spooled.rename(spooled.with_suffix(suffix))
         try:
             yield [str(spooled)]
         except ValueError as error:

@@ -32,10 +32,10 @@ def playground(
     if trace is not None:
         if not state:
             raise ValueError("--trace: give the link or file of the run that the page offers")
-        from ..playground.runs import Run
+        from ..playground.runs import PlaygroundRun
 
         check_output(trace)
-        made = Run.of(state)
+        made = PlaygroundRun.of(state)
         write_recording(trace, made.recording.to_json, made.page)
         say(f"{len(made.recording):,} steps are in {trace}.")
         return

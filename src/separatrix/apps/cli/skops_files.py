@@ -77,7 +77,7 @@ class Untrusted(Exception):
     """A node that ``TRUSTED`` does not list."""
 
 
-class Damaged(Exception):
+class BadArchive(Exception):
     """A file that skops did not write, or that was changed since."""
 
 
@@ -105,7 +105,7 @@ def _model(file: BinaryIO) -> Any:
         schema = json.loads(_content(archive, members["schema.json"]), object_pairs_hook=_unique)
         _check_names(schema)
         if schema.get("__loader__") != "ObjectNode":
-            raise Damaged("it does not contain a model")
+            raise BadArchive("it does not contain a model")
         names = [name for name in members if name != "schema.json"]
         arrays = {name: _array(_content(archive, members[name])) for name in names}
     return _Reader(arrays).value(schema)
@@ -115,18 +115,18 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Refuse archives that unpack to much more than their size, before anything is unpacked."""
     infos = archive.infolist()
     if len({info.filename for info in infos}) < len(infos):
-        raise Damaged("it has two members with the same name")
+        raise BadArchive("it has two members with the same name")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
-        raise Damaged("its compression is neither ZIP_STORED nor ZIP_DEFLATED")
+        raise BadArchive("its compression is neither ZIP_STORED nor ZIP_DEFLATED")
     unpacked = sum(info.file_size for info in infos)
     if unpacked > MOST_EXPANSION * size:
-        raise Damaged(
+        raise BadArchive(
             f"its {size} bytes unpack to {unpacked}, and at most {MOST_EXPANSION} times its size "
             "is allowed: write it without compression"
         )
     schema = sum(info.file_size for info in infos if info.filename == "schema.json")
     if schema > MOST_SCHEMA:
-        raise Damaged(f"its schema has {schema} bytes, and at most {MOST_SCHEMA} are allowed")
+        raise BadArchive(f"its schema has {schema} bytes, and at most {MOST_SCHEMA} are allowed")
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -134,14 +134,14 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
         content = member.read(info.file_size)
     if len(content) < info.file_size:
-        raise Damaged(f"{info.filename} is shorter than it should be")
+        raise BadArchive(f"{info.filename} is shorter than it should be")
     return content
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Damaged("its schema has a key twice")
+        raise BadArchive("its schema has a key twice")
     return found
 
 
@@ -170,12 +170,12 @@ def _array(content: bytes) -> NDArray[Any]:
     else:
         shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
     if dtype.kind not in "biufU" or not dtype.itemsize:
-        raise Damaged(f"it has an array of type {dtype}, and only numbers and text are allowed")
+        raise BadArchive(f"it has an array of type {dtype}, and only numbers and text are allowed")
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise Damaged(f"an array of shape {shape} has the wrong number of bytes")
+        raise BadArchive(f"an array of shape {shape} has the wrong number of bytes")
     array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
-        raise Damaged("an array of Booleans contains other values")
+        raise BadArchive("an array of Booleans contains other values")
     return array
 
 
@@ -201,7 +201,7 @@ class _Reader:
                 return self._estimator(node)
             case "LossNode" | "RandomStateNode":
                 return None  # only fit uses them
-        raise Damaged(f"a {node['__loader__']} is not allowed there")
+        raise BadArchive(f"a {node['__loader__']} is not allowed there")
 
     def _dict(self, node: Any) -> dict[Any, Any]:
         content = node["content"]
@@ -222,7 +222,7 @@ class _Reader:
         if node["__class__"] == "ndarray":
             return array
         if array.ndim or array.dtype.type.__name__ != node["__class__"]:
-            raise Damaged(f"an array of type {array.dtype} is given as a {node['__class__']}")
+            raise BadArchive(f"an array of type {array.dtype} is given as a {node['__class__']}")
         return array[()]
 
     def _estimator(self, node: Any) -> Any:
@@ -231,7 +231,7 @@ class _Reader:
         attributes = self.value(node["content"])
         for name in attributes:
             if not isinstance(name, str) or hasattr(cls, name):
-                raise Damaged(f"a {cls.__name__} cannot have an attribute {name!r}")
+                raise BadArchive(f"a {cls.__name__} cannot have an attribute {name!r}")
         # A file of an older scikit-learn may lack parameters of this one.
         defaults = {one.name: one.default for one in inspect.signature(cls).parameters.values()}
         estimator = cls.__new__(cls)
@@ -244,7 +244,7 @@ class _Reader:
 
 def _scalar(value: Any) -> Any:
     if not isinstance(value, SCALARS):
-        raise Damaged(f"a {type(value).__name__} is given instead of a number or text")
+        raise BadArchive(f"a {type(value).__name__} is given instead of a number or text")
     return value
 
 

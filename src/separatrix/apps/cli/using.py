@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ...data.files.readers.formats import known_format
 from . import arguments as arg
 from .dialect import Dialect, with_decimal
 from .figures import class_counts, measure
@@ -17,7 +18,7 @@ from .output import console, counted, print_json, printable, say
 from .report import show_measures
 from .written import goes_to_stdout, written
 
-ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+BINARY = ("parquet", "arrow")  # formats of tables
 
 
 def predict(
@@ -71,8 +72,8 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:
-    binary = output.endswith(ARROW_SUFFIXES)
-    if paths and paths[0].endswith(ARROW_SUFFIXES):
+    binary = known_format(output) in BINARY
+    if paths and known_format(paths[0]) in BINARY:
         _write_arrow(paths, found, file, output if binary else None)
         return
     if binary:
@@ -129,7 +130,7 @@ def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    parquet = paths[0].endswith((".parquet", ".pq"))
+    parquet = known_format(paths[0]) == "parquet"
     rows = ds.dataset(paths, format="parquet" if parquet else "ipc")
     names = _new_names(rows.schema.names, found)
     columns = {name: pa.array(c) for name, c in zip(names, found.values(), strict=True)}
@@ -138,7 +139,7 @@ def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str
         schema = schema.append(pa.field(name, column.type))
     if output is None:
         writer = pacsv.CSVWriter(file, schema)
-    elif output.endswith((".parquet", ".pq")):
+    elif known_format(output) == "parquet":
         writer = pq.ParquetWriter(file, schema)
     else:
         writer = pa.ipc.new_file(file, schema)

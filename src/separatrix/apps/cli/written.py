@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...data.files.readers.formats import CODECS
 from ...numeric.replaced import descriptor_of, replaced
-
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 @contextmanager

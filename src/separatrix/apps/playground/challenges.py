@@ -13,7 +13,7 @@ from separatrix import datasets
 from ...separation.text import enclosed
 from ...training.recording.proof import UNDECIDED, proven
 from .methods import BadRequest
-from .runs import Run, as_points
+from .runs import PlaygroundRun, as_points
 
 Asked = dict[str, Any]
 NO_VERDICT = f"Whether a line separates these points is {UNDECIDED}: place fewer points."
@@ -51,7 +51,7 @@ def checked(asked: Asked) -> dict[str, Any]:
 
 def _many_updates(asked: Asked) -> tuple[bool, str]:
     settings = {"name": "perceptron", "max_iter": 2000}
-    run = Run.of(asked | {"method": settings})
+    run = PlaygroundRun.of(asked | {"method": settings})
     if len(run.X) != 4:
         return False, f"There are {len(run.X)} points; expected four."
     found = proven(run.X, run.y, fit_intercept=True)
@@ -67,7 +67,7 @@ def _many_updates(asked: Asked) -> tuple[bool, str]:
 
 
 def _one_point(asked: Asked) -> tuple[bool, str]:
-    run = Run.of(asked | {"method": {"max_iter": 1}})
+    run = PlaygroundRun.of(asked | {"method": {"max_iter": 1}})
     missing, added = _compared(run, CHALLENGES["one point"].points)
     if missing:
         return False, "The original points must not move: begin again, or undo."
@@ -83,13 +83,13 @@ def _one_point(asked: Asked) -> tuple[bool, str]:
 
 
 def _diverging_step(asked: Asked) -> tuple[bool, str]:
-    run = Run.of(asked)
+    run = PlaygroundRun.of(asked)
     if run.method.name != "gradient_descent":
         return False, "Keep gradient descent, and change its step size."
     if run.clf.stop_ != "diverged":
         return False, f"With steps of {run.method.learning_rate:g} it ends with '{run.clf.stop_}'."
     shorter = replace(run.method, learning_rate=max(1e-6, run.method.learning_rate / 100.0))
-    calm = Run.fitted(shorter, run.X, run.y)
+    calm = PlaygroundRun.fitted(shorter, run.X, run.y)
     if calm.clf.stop_ == "diverged":
         return False, "A hundredth of the step diverges as well: the step is not the cause."
     return True, (
@@ -99,7 +99,7 @@ def _diverging_step(asked: Asked) -> tuple[bool, str]:
 
 
 def _exclusive_or(asked: Asked) -> tuple[bool, str]:
-    run = Run.of(asked)
+    run = PlaygroundRun.of(asked)
     missing, added = _compared(run, CHALLENGES["xor"].points)
     if missing or added:
         return False, "The four points of XOR must not change: begin again, or undo."
@@ -110,7 +110,7 @@ def _exclusive_or(asked: Asked) -> tuple[bool, str]:
 
 
 def _strong_penalty(asked: Asked) -> tuple[bool, str]:
-    run = Run.of(asked)
+    run = PlaygroundRun.of(asked)
     found = proven(run.X, run.y, fit_intercept=run.method.fit_intercept)
     if found is None:
         return False, NO_VERDICT
@@ -122,18 +122,18 @@ def _strong_penalty(asked: Asked) -> tuple[bool, str]:
     if not wrong:
         return False, f"With l2 = {run.method.l2:g} every point is still classified correctly."
     weaker = replace(run.method, l2=run.method.l2 / 1000.0)
-    left = _wrong(Run.fitted(weaker, run.X, run.y))
+    left = _wrong(PlaygroundRun.fitted(weaker, run.X, run.y))
     if left >= wrong:
         return False, f"With l2 = {weaker.l2:g} as many are wrong: the penalty is not the cause."
     return True, f"l2 = {run.method.l2:g} costs {wrong} points, l2 = {weaker.l2:g} only {left}."
 
 
-def _wrong(run: Run) -> int:
+def _wrong(run: PlaygroundRun) -> int:
     Z = run.X if run.features is None else run.features.transform(run.X)
     return int(np.sum(run.clf.predict(Z) != run.y))
 
 
-def _compared(run: Run, start: list[list[float]]) -> tuple[int, int]:
+def _compared(run: PlaygroundRun, start: list[list[float]]) -> tuple[int, int]:
     """Number of initial points that are missing, and of points that were added."""
     left = [(*map(float, point[:2]), int(point[2])) for point in start]
     added = 0

@@ -7,10 +7,10 @@ from typing import Any
 from ...training.recording.landscape import banded, values_on_grid
 from .limits import LANDSCAPE
 from .methods import BadRequest
-from .runs import Run, checked_box
+from .runs import PlaygroundRun, checked_box
 
 
-def landscape(run: Run, step: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def landscape(run: PlaygroundRun, step: Any, asked: dict[str, Any]) -> dict[str, Any]:
     """Values over two ``axes`` of (w, b) of a ``column``; other weights are as after the step."""
     weights, evaluate = run.recording.columns.weights, run.recording.evaluate
     if weights is None or evaluate is None:

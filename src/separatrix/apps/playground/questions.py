@@ -15,7 +15,7 @@ from separatrix import Separability
 
 from ...training.recording.proof import UNDECIDED, proven
 from .methods import BadRequest
-from .runs import Run
+from .runs import PlaygroundRun
 
 MOST_KERNEL_ROWS = 300
 """Maximum number of centres whose products are used as features in a proof of separability."""
@@ -61,14 +61,14 @@ class Question:
     """The step that shows the answer."""
 
 
-def question(run: Run, kind: Any, step: Any) -> dict[str, Any]:
+def question(run: PlaygroundRun, kind: Any, step: Any) -> dict[str, Any]:
     """A question of a kind after a step, as plain data."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadRequest(f"kind: expected one of {', '.join(KINDS)}")
     return asdict(KINDS[kind](run, run.checked_step(step)))
 
 
-def which_way(run: Run, step: int) -> Question:
+def which_way(run: PlaygroundRun, step: int) -> Question:
     """Which way the line moves at the next row."""
     if step == len(run.recording):
         return _no_question("The run has ended: go back some steps, and ask again.")
@@ -98,7 +98,7 @@ def which_way(run: Run, step: int) -> Question:
     )  # fmt: skip
 
 
-def next_mistake(run: Run, step: int) -> Question:
+def next_mistake(run: PlaygroundRun, step: int) -> Question:
     """Which row is on the wrong side when it is processed."""
     method, columns = run.method, run.recording.columns
     in_order = method.form == "sequential" if method.name == "gradient_descent" else (
@@ -130,7 +130,7 @@ def next_mistake(run: Run, step: int) -> Question:
     )  # fmt: skip
 
 
-def will_it_stop(run: Run, step: int) -> Question:
+def will_it_stop(run: PlaygroundRun, step: int) -> Question:
     """Whether a perceptron ever stops; for other methods, how the run ends."""
     if _theorem_holds(run):
         found = _separability(run)
@@ -159,7 +159,7 @@ def will_it_stop(run: Run, step: int) -> Question:
     return Question(text, choices, right, f"It ends with '{stop}': {REASONS[stop]}.")
 
 
-KINDS: dict[str, Callable[[Run, int], Question]] = {
+KINDS: dict[str, Callable[[PlaygroundRun, int], Question]] = {
     "way": which_way, "mistake": next_mistake, "stop": will_it_stop,
 }  # fmt: skip
 
@@ -168,7 +168,7 @@ def _no_question(why: str) -> Question:
     return Question(why, [], None, "")
 
 
-def _line(run: Run) -> str:
+def _line(run: PlaygroundRun) -> str:
     return "line" if run.method.draws_a_line and len(run.clf.classes_) == 2 else "boundary"
 
 
@@ -182,7 +182,7 @@ def _margins(scores: Any, numbers: Any) -> Any:
     return scores[each, numbers] - rivals.max(axis=1)
 
 
-def _theorem_holds(run: Run) -> bool:
+def _theorem_holds(run: PlaygroundRun) -> bool:
     """Whether separability decides if the run ever stops."""
     method = run.method
     if "perceptron" not in method.name and method.name != "radial_basis":
@@ -192,7 +192,7 @@ def _theorem_holds(run: Run) -> bool:
     return method.l2 == 0.0 and method.schedule == "constant"
 
 
-def _separability(run: Run) -> Separability | None:
+def _separability(run: PlaygroundRun) -> Separability | None:
     """Separability of the features of a perceptron; None if it takes too much work."""
     method = run.method
     Z = run.X if run.features is None else run.features.transform(run.X)
@@ -204,7 +204,7 @@ def _separability(run: Run) -> Separability | None:
     return proven(Z, run.y, fit_intercept=method.fit_intercept)
 
 
-def _bounded(run: Run) -> bool:
+def _bounded(run: PlaygroundRun) -> bool:
     """Whether the mistake bound holds for this run: row by row, from zeros."""
     method = run.method
     return method.name in ("perceptron", "radial_basis") and method.start == "zeros"

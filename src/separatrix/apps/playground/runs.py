@@ -16,7 +16,7 @@ from separatrix.numeric.lazy import cached_property
 
 from ...page.document import finite
 from ...training.recording import saved
-from ...training.recording.saved import GRID, Plane, boundary_lines, loss_curve, places
+from ...training.recording.saved import GRID, DrawnPlane, boundary_lines, loss_curve, places
 from .limits import (
     MOST_ANSWER_BYTES,
     MOST_CLASSES,
@@ -30,7 +30,7 @@ KEPT = 4  # runs, so that later steps need no other fit
 
 
 @dataclass(frozen=True)
-class Run:
+class PlaygroundRun:
     """A fit that was requested, with its recording."""
 
     method: Method
@@ -41,13 +41,13 @@ class Run:
     recording: Any
 
     @classmethod
-    def of(cls, asked: dict[str, Any]) -> Run:
+    def of(cls, asked: dict[str, Any]) -> PlaygroundRun:
         """Fit and record."""
         method = Method.of(asked.get("method", {}))
         return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
 
     @classmethod
-    def fitted(cls, method: Method, X: Any, y: Any) -> Run:
+    def fitted(cls, method: Method, X: Any, y: Any) -> PlaygroundRun:
         """Fit and record with a checked method and checked points."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
@@ -105,7 +105,7 @@ class Run:
 
     def page(self, step: Any = 0) -> str:
         """The whole run as one HTML file that opens at a step."""
-        plane = Plane(self.X, self.y, self.method.draws_a_line, self._by_step)
+        plane = DrawnPlane(self.X, self.y, self.method.draws_a_line, self._by_step)
         options = {"method": asdict(self.method), "step": self.checked_step(step)}
         text: str = self.recording.to_html(plane, run=self.facts(), **options)
         return text
@@ -143,12 +143,12 @@ class Runs:
     """The most recent runs, so that later steps need no other fit."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Run] = OrderedDict()
+        self._kept: OrderedDict[str, PlaygroundRun] = OrderedDict()
 
-    def of(self, asked: dict[str, Any]) -> Run:
+    def of(self, asked: dict[str, Any]) -> PlaygroundRun:
         """The run of a request, cached or new."""
         key = run_key(asked)
-        found = self._kept.pop(key, None) or Run.of(asked)
+        found = self._kept.pop(key, None) or PlaygroundRun.of(asked)
         self._kept[key] = found
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)

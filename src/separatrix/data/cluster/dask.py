@@ -36,7 +36,7 @@ class _AllWorkersReplaced(Exception):
 
 
 @dataclass
-class Run:
+class WorkerParts:
     """Neighbouring parts on one worker."""
 
     worker: str
@@ -60,7 +60,7 @@ class DaskEngine(Engine):
         super().__init__()
         self.make = make
         self.client, self.delayed, self.n_parts = client, delayed, len(delayed)
-        self.runs: list[Run] = []
+        self.runs: list[WorkerParts] = []
         self.parts: list[Any] = []
         self.name = ""
         self.caller = ThreadPoolExecutor(1)
@@ -78,7 +78,7 @@ class DaskEngine(Engine):
             before += threads[worker]
             stop = before * self.n_parts // every
             if first < stop:
-                self.runs.append(Run(worker, range(first, stop)))
+                self.runs.append(WorkerParts(worker, range(first, stop)))
                 made = [
                     make(number, *self.delayed[number], dask_key_name=f"{self.name}-{number}")
                     for number in range(first, stop)
@@ -133,7 +133,7 @@ class DaskEngine(Engine):
                 parts = range(first, min(first + size, run.parts.stop))
                 worker = min(threads, key=lambda name: (load[name] / threads[name], name))
                 load[worker] += len(parts)
-                kept.append(Run(worker, parts))
+                kept.append(WorkerParts(worker, parts))
         self.runs = sorted(kept, key=lambda run: run.parts.start)
 
     def _called(self, of: PartSum[T]) -> dict[int, list[Node]]:
@@ -163,7 +163,7 @@ class DaskEngine(Engine):
                 run.done = len(self.changes)
         return found
 
-    def _answers(self, of: PartSum[T], runs: Sequence[Run]) -> list[Folded]:
+    def _answers(self, of: PartSum[T], runs: Sequence[WorkerParts]) -> list[Folded]:
         self.last_tasks = time.monotonic()
         tasks = [
             self.client.submit(

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...numeric.rows import CsrRows, as_scipy, concatenate_rows
-from ..files.decoding import decoded, refuse_mixed
-from ..files.encoding import Encoding
-from ..files.formats import FORMATS, format_of, kept_format, open_files
-from ..files.paths import Files, is_stream, named_files
-from ..files.reader import Reader, SharedFiles, TableReader
+from ..files.encoding.decoding import decoded, refuse_mixed
+from ..files.encoding.encoding import Encoding
+from ..files.readers.formats import FORMATS, format_of, kept_format, open_files
+from ..files.readers.paths import Files, is_stream, named_files
+from ..files.readers.reader import Reader, SharedFiles, TableReader
 from ..files.reading import Reading, is_path
 from .engine import Engine
 from .parts import Part, fill
 from .source import ClusterSource
 
 if TYPE_CHECKING:
-    from ..files.options import EncodingOptions
-    from ..files.survey import Survey
+    from ..files.encoding.options import EncodingOptions
+    from ..files.encoding.survey import Survey
 
 PIECE_ROWS = 1 << 13  # that are decoded at a time
 
@@ -146,7 +146,7 @@ def file_source(
 
 
 def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: Any) -> Encoding:
-    from ..files.survey import Survey
+    from ..files.encoding.survey import Survey
 
     assert isinstance(reader, TableReader)
     survey = Survey(reader.types.items(), options)
@@ -175,7 +175,7 @@ class Surveyed:
 
     def __call__(self, part: Part, threads: int) -> tuple[Survey]:
         """Of one part."""
-        from ..files.survey import Survey
+        from ..files.encoding.survey import Survey
 
         reader = _file(part).open(self.common)
         assert isinstance(reader, TableReader)

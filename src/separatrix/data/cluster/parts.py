@@ -14,7 +14,7 @@ from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
 from ..blocks import Block
 from ..files.facts import check_weights
-from ..files.reader import Place
+from ..files.readers.reader import Place
 from ..labels import check_labels
 from ..sum import Sum
 from ..thresholds import BLOCK_BYTES

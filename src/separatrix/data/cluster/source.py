@@ -47,7 +47,7 @@ class ClusterSource(Source):
         self.classes = np.unique(np.concatenate(labels))
         self._dtype = np.result_type(*(facts.dtype for facts in self.facts))
         starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
-        engine.change(Encoded(self.classes, tuple(starts), self._dtype.name))
+        engine.change(EncodeLabels(self.classes, tuple(starts), self._dtype.name))
 
     @property
     def n_rows(self) -> int:
@@ -195,7 +195,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodeLabels:
     """The change from labels as given to the numbers that loops take, and to one precision."""
 
     classes: AnyArray

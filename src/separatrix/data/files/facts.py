@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 
 from ...numeric.rows import CsrRows, n_values, shape_of
-from ...numeric.types import AnyArray, Array, Ints
-from ..blocks import Block, row_hash, taken
+from ...numeric.types import Array, Ints
+from ..blocks import Block, taken
 from ..fingerprint import fingerprint
 from ..source import Storage
 from .cutting import default_block_rows
-from .encoding import INDEX_BYTES, Encoding
-from .reader import Place
+from .encoding.encoding import INDEX_BYTES, Encoding
+from .held_out import held_out
+from .readers.reader import Place
 
 WITNESSES = 4  # rows of every block by which it is known again
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
-
-
-def held_out(first: int, count: int, share: float) -> AnyArray:
-    """Which of these rows are for validation: a share, by a hash of their numbers in the file."""
-    return row_hash(first, count) < np.uint64(int(share * 2.0**64))
 
 
 @dataclass

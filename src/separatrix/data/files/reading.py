@@ -11,11 +11,11 @@ import numpy as np
 
 from ...numeric.rows import CsrRows, shape_of
 from ..source import Storage
-from .decoding import Decoded, decoded
-from .encoding import Encoding
-from .formats import open_reader, tells_format
-from .reader import Reader
-from .svmlight import SvmlightReader
+from .encoding.decoding import Decoded, decoded
+from .encoding.encoding import Encoding
+from .readers.formats import open_reader, tells_format
+from .readers.reader import Reader
+from .readers.svmlight import SvmlightReader
 
 PIECE_ROWS = 1 << 13  # read at a time
 

@@ -19,7 +19,8 @@ from ..class_moments import ClassMoments
 from ..source import InMemory, Source, Storage
 from ..sum import Sum, T
 from ..thresholds import BLOCK_BYTES
-from .facts import held_out, starts
+from .facts import starts
+from .held_out import held_out
 from .prefetch import prefetched
 from .reading import Reading, Split
 from .stored import StoredRows

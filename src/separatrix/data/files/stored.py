@@ -16,21 +16,22 @@ from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Ints
 from ..blocks import Block
 from ..class_moments import RunningMoments
-from .cache import DecodedCache
-from .cache_index import CacheDamaged
-from .cached_blocks import CachedBlocks
-from .codes import LabelCodes
+from .cache.blocks import CachedBlocks
+from .cache.file import DecodedCache
+from .cache.index import CacheDamaged
 from .cutting import cut
-from .decoding import decoded, refuse_mixed
-from .encoding import Encoding
-from .facts import Facts, check_weights, held_out
-from .formats import FORMATS, kept_format
+from .encoding.codes import LabelCodes
+from .encoding.decoding import decoded, refuse_mixed
+from .encoding.encoding import Encoding
+from .facts import Facts, check_weights
+from .held_out import held_out
 from .prefetch import prefetched
-from .reader import Place, Reader, SharedFiles, TableReader, TypesRefuted
+from .readers.formats import FORMATS, kept_format
+from .readers.reader import Place, Reader, SharedFiles, TableReader, TypesRefuted
 from .thresholds import KEPT_BYTES, LONG_DECODING, MANY_DECODINGS
 
 if TYPE_CHECKING:
-    from .options import EncodingOptions
+    from .encoding.options import EncodingOptions
 
 
 class MostlyZeros(Exception):
@@ -128,7 +129,7 @@ class StoredRows:
 
     def _surveyed(self, options: EncodingOptions) -> Encoding:
         """How the columns of a table are encoded: found in a pass that counts rows, if at all."""
-        from .survey import Survey
+        from .encoding.survey import Survey
 
         reader = self._reader
         assert isinstance(reader, TableReader)

@@ -9,6 +9,6 @@ leaves to gain is estimated from the steps that were followed by a pass.
 
 from .fold_path import Fit, FoldPath
 from .folds import Folds, disjoint
-from .splits import Split
+from .splits import FoldSplit
 
-__all__ = ["Fit", "FoldPath", "Folds", "Split", "disjoint"]
+__all__ = ["Fit", "FoldPath", "FoldSplit", "Folds", "disjoint"]

@@ -30,7 +30,7 @@ from .candidates import Candidates, checked_ratios, described, in_l2, in_strengt
 from .finished import FinishedFits, LastFit
 from .leave_one_out import LeaveOneOutCheck
 from .results import Unfinished, chosen, results
-from .search import Search
+from .search import PenaltySearch
 from .splits import Given, Metadata, routed
 
 
@@ -270,7 +270,9 @@ class LinearClassifierCV(SparseModel):
             unfinished = Unfinished(paths[0].name)
             with self._finished.begun():
                 searches = [
-                    Search(self, settings, objective, given, each, self._finished, unfinished)
+                    PenaltySearch(
+                        self, settings, objective, given, each, self._finished, unfinished
+                    )
                     for each in paths
                 ]
                 self._fit_the_best(searches, rule)
@@ -301,7 +303,7 @@ class LinearClassifierCV(SparseModel):
         penalty = settings.penalty.on_features(occupied)
         return replace(settings, features=features, penalty=penalty), fewer
 
-    def _fit_the_best(self, searches: list[Search], rule: str) -> None:
+    def _fit_the_best(self, searches: list[PenaltySearch], rule: str) -> None:
         """Search, then fit all rows with the chosen penalty."""
         found = [search.run() for search in searches]
         self.__dict__.pop("loo_check_", None)

@@ -24,7 +24,7 @@ from ...objective import Objective
 from ...objective.hessians import hessian_of
 from ...objective.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from ...penalties import L2
-from .splits import Split
+from .splits import FoldSplit
 from .sums import MaxNorms
 from .thresholds import (
     LONG_ROW,
@@ -83,7 +83,9 @@ class Sample(NamedTuple):
         return size, weight * np.array(curvature)
 
 
-def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:
+def disjoint(
+    objective: Objective, splits: Iterator[FoldSplit]
+) -> tuple[Folds, Iterator[FoldSplit] | None]:
     """Folds that leave out no row twice; and the splits, if they are not such folds.
 
     Each split is examined when it is generated: the rows of many folds would fill the memory.
@@ -103,7 +105,7 @@ class Folds:
     """An objective on all rows, with folds that do not overlap."""
 
     objective: Objective
-    splits: list[Split]
+    splits: list[FoldSplit]
 
     @property
     def source(self) -> ArraySource:

@@ -36,7 +36,7 @@ LOOSEST = 0.1  # largest change of the objective at which a fit may count as con
 LEFT_OUT_TOL = 1e-10  # tolerance of fits from which rows are removed
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Result of a search."""
 
     scores: Array
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 @dataclass
-class Search:
+class PenaltySearch:
     """The fits that choose a penalty, with scores on the held-out rows."""
 
     clf: LossModel
@@ -68,14 +68,14 @@ class Search:
         """The path in l2, from the largest."""
         return self.candidates.values
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search with single rows left out, with separate folds, or with all folds together."""
         self._notify("searching", self.candidates.values.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
         sparse = self.candidates.l1_ratio is not None
         if sparse or self.clf.standardize or not isinstance(self.given.source, InMemory):
-            return Found(self._one_by_one())
+            return SearchResult(self._one_by_one())
         return self._folds()
 
     # ---- folds ---------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Search:
         for split in splits(self.given, source):
             yield split.training(source), Subset(source, split.test)
 
-    def _folds(self) -> Found:
+    def _folds(self) -> SearchResult:
         """Scores by fits to all folds together, as far as these are possible."""
         objective, of_features = self._in_row_space()
         source, scoring = as_arrays(objective.in_memory), self.clf.scoring
@@ -118,7 +118,7 @@ class Search:
         if len(known) == len(self.l2s) and scoring in (None, "loss"):
             tests = [split.test for split in mine]
             found = np.stack(known, axis=1)
-            return Found(mean_scores(scoring, objective.loss, source, tests, found), fits)
+            return SearchResult(mean_scores(scoring, objective.loss, source, tests, found), fits)
 
         def as_given(W: Array) -> Array:
             return self._as_given(of_features(W))
@@ -128,7 +128,7 @@ class Search:
             alone = replace(objective, source=split.training(source))
             weights = self._along(alone, [W[fold] for W in known])
             each.append(self._scores(Subset(source, split.test), weights, as_given))
-        return Found(np.array(each), fits)
+        return SearchResult(np.array(each), fits)
 
     def _scores(
         self,
@@ -203,7 +203,7 @@ class Search:
 
     # ---- leaving out one row at a time ---------------------------------------------------
 
-    def _left_out(self) -> Found:
+    def _left_out(self) -> SearchResult:
         """Scores (rows, values) of every row by the fit without it."""
         stop = replace(self.settings.stop, tol=LEFT_OUT_TOL)
         together = partial(self._settled, stop=stop)
@@ -211,7 +211,7 @@ class Search:
         scores, check = leave_one_out.scores(
             self.objective, self.l2s, self.clf.scoring, together, alone
         )
-        return Found(scores, check=check, weight=self.objective.in_memory.weight)
+        return SearchResult(scores, check=check, weight=self.objective.in_memory.weight)
 
     # ---- one fit -------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class Given(NamedTuple):
     y: Any = None
 
 
-class Split(NamedTuple):
+class FoldSplit(NamedTuple):
     """The training rows and the test rows of a fold."""
 
     left_out: Ints
@@ -72,7 +72,7 @@ class Split(NamedTuple):
         return source.with_weight(weight)
 
 
-def splits(given: Given, source: ArraySource) -> Iterator[Split]:
+def splits(given: Given, source: ArraySource) -> Iterator[FoldSplit]:
     """Yield the folds of the given rows, which may be in other coordinates."""
     weight, kind = source.weight, np.min_scalar_type(len(source.classes))
     number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
@@ -90,7 +90,7 @@ def splits(given: Given, source: ArraySource) -> Iterator[Split]:
                 f"{len(test)} rows; use fewer folds, or a splitter that keeps every class in "
                 "every fold"
             )
-        yield Split(left_out, test, times)
+        yield FoldSplit(left_out, test, times)
 
 
 def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from ... import loops
 from ...data import Block, Sum
 from ...losses import Loss
+from ...losses.rivals import predicted_numbers
 from ...numeric.rows import slice_rows
 from ...numeric.types import AnyArray, Array
 from .thresholds import ROWS_AT_ONCE
@@ -59,5 +60,5 @@ def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
     if scoring == "loss":
         with np.errstate(over="ignore"):  # for rows far from all others
             return np.array([-loss.value(y, each.T) for each in s])
-    right: AnyArray = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
+    right: AnyArray = predicted_numbers(s) == (y > 0 if s.shape[1] == 1 else y)
     return right

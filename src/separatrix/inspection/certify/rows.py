@@ -19,6 +19,7 @@ from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
+from ...losses.rivals import predicted_numbers
 from ...numeric.dense import dense
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, shape_of
@@ -245,7 +246,6 @@ class Predictions(Sum[tuple[int, int]]):
 
     def _classes(self, X: Rows, W: Array) -> AnyArray:
         scores = loops.scores(X, W)
-        if len(W) > 1:
-            found: AnyArray = scores.argmax(axis=1)
-            return found
-        return (scores[:, 0] >= 0.0 if self.upper_on_tie else scores[:, 0] > 0.0).astype(np.int64)
+        if len(W) > 1 or self.upper_on_tie:
+            return predicted_numbers(scores)
+        return (scores[:, 0] > 0.0).astype(np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from ...data import ArraySource, InMemory
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV
 from ...losses import Loss
+from ...losses.rivals import predicted_numbers
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
 from ...numeric.types import AnyArray, Array, Ints
@@ -204,11 +205,7 @@ class FittedModel:
     def recalls(self) -> Array:
         """Share of each class that is predicted correctly; NaN for a class without rows."""
         classes = self.clf.classes_
-        if self.scores.shape[1] == 1:
-            predicted = classes[(self.scores[:, 0] >= 0.0).astype(np.intp)]
-        else:
-            predicted = classes[self.scores.argmax(axis=1)]
-        right = predicted == self.labels
+        right = classes[predicted_numbers(self.scores)] == self.labels
         return np.array(
             [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
              for c in classes]

@@ -3,7 +3,7 @@
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``. Input: rows,
 l2 > 0. Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 Algorithm: by the number of classes and the loss that of ``binary_coordinate_ascent``, of
-``columns_ascent`` (one against the rest) or of ``multiclass_coordinate_ascent`` (Crammer and
+``one_vs_rest_ascent`` (one against the rest) or of ``multiclass_coordinate_ascent`` (Crammer and
 Singer), whose heads name the papers.
 """
 
@@ -23,8 +23,8 @@ from ...objective import Objective
 from ...proofs.binary_dual import has_dual
 from ..base import State
 from .binary_coordinate_ascent import PHASE, binary_iterates, binary_state
-from .columns_ascent import columns_iterates, columns_state
 from .multiclass_coordinate_ascent import multiclass_iterates, multiclass_state
+from .one_vs_rest_ascent import one_vs_rest_iterates, one_vs_rest_state
 from .solver import HANDED_ON, DualIterate, DualSolver
 
 __all__ = ["PHASE", "CoordinateAscent"]
@@ -69,7 +69,7 @@ class CoordinateAscent(DualSolver):
         """One for each round."""
         of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
         if objective.shape[0] > 1 and objective.loss.column_loss is not None:
-            of_rounds = columns_iterates
+            of_rounds = one_vs_rest_iterates
         alpha = None
         if state is not None and state["phase"] == HANDED_ON:
             rng, alpha, state = np.random.default_rng(state["seed"]), state["alpha"], None
@@ -84,7 +84,7 @@ class CoordinateAscent(DualSolver):
         """By the number of classes and the loss."""
         of_rounds = multiclass_state if objective.shape[0] > 1 else binary_state
         if objective.shape[0] > 1 and objective.loss.column_loss is not None:
-            of_rounds = columns_state
+            of_rounds = one_vs_rest_state
         return {PHASE: of_rounds(objective, objective.source.length)}
 
     def handed_on(self, state: State) -> State | None:

@@ -130,7 +130,7 @@ class CoordinateEpochs:
         return shares if weight is None else shares * weight[rows]
 
 
-class Found(NamedTuple):
+class FreeAlphas(NamedTuple):
     """Alphas, by how much the dual is higher there, and by how much it would be without bounds."""
 
     alpha: Array
@@ -140,7 +140,7 @@ class Found(NamedTuple):
 
 def solve_free_variables(
     rows: InMemory, alpha: Array, p: Array, W: Array, curvatures: Array, gives: Array, most: int
-) -> Found:
+) -> FreeAlphas:
     """The highest dual over the alphas of some rows, the others fixed, by at most so many products.
 
     With the weights ``w = w_0 + sum_i p_i y_i (alpha_i - alpha_0i) x_i / (2 l2)`` the dual is a
@@ -172,4 +172,4 @@ def solve_free_variables(
         if gain >= 0.1 * length * hoped:
             break
         length *= 0.5
-    return Found(there, gain, hoped)
+    return FreeAlphas(there, gain, hoped)

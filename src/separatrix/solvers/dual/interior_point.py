@@ -117,7 +117,9 @@ def interior_run(objective: Objective, state: State | None) -> AnyRun:
         return multiclass_run(objective, state)
     at = None
     if state is not None:
-        at = Point(state["W"], state["alpha"], state["upper_slack"], state["slack"], state["xi"])
+        at = PairPoint(
+            state["W"], state["alpha"], state["upper_slack"], state["slack"], state["xi"]
+        )
     return InteriorPointRun(objective, at)
 
 
@@ -142,7 +144,7 @@ def dual_variables(objective: Objective, state: State) -> Array:
     return alpha
 
 
-class Point(NamedTuple):
+class PairPoint(NamedTuple):
     """Weights, and the pairs of every row."""
 
     W: Array
@@ -153,7 +155,7 @@ class Point(NamedTuple):
     xi: Array
 
 
-class Move(NamedTuple):
+class PairMove(NamedTuple):
     """Of the weights, and of what every row has; that of the upper slack is minus alpha's."""
 
     W: Array
@@ -166,10 +168,10 @@ Products = tuple[Array, Array]
 """Of ``alpha, slack`` and of ``upper_slack, xi``."""
 
 
-class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
+class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
     """Where an ascent stands, for the hinge or its square."""
 
-    def __init__(self, objective: Objective, at: Point | None = None) -> None:
+    def __init__(self, objective: Objective, at: PairPoint | None = None) -> None:
         self.objective, self.source = objective, objective.in_memory
         self.dual_loss = binary_dual_loss(objective)
         n, d = len(self.source.y), self.source.n_features
@@ -178,7 +180,7 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         if at is None:
             alpha = np.full(n, 0.5 if self.dual_loss.nonsmooth else 3.0)
             xi = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5)
-            at = Point(np.zeros(objective.shape), alpha, 1.0 - alpha, xi - 1.0, xi)
+            at = PairPoint(np.zeros(objective.shape), alpha, 1.0 - alpha, xi - 1.0, xi)
         self.at = at
         in_rows = n <= d and not in_feature_space(objective)
         self.products = self.source.gram() / (2.0 * self.l2) if in_rows else np.empty(0)
@@ -192,22 +194,22 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         n, d = float(len(self.at.alpha)), float(self.at.W.shape[1])
         return n * d * min(n, d)
 
-    def _complementarity(self, at: Point) -> float:
+    def _complementarity(self, at: PairPoint) -> float:
         """The mean product of the pairs, over all rows."""
         first = dot(self.share, at.alpha * at.slack)
         if not self.dual_loss.nonsmooth:
             return first
         return 0.5 * (first + dot(self.share, at.upper_slack * at.xi))
 
-    def _bounded(self, move: Move) -> list[tuple[Array, Array]]:
+    def _bounded(self, move: PairMove) -> list[tuple[Array, Array]]:
         pairs = [(self.at.alpha, move.alpha), (self.at.slack, move.slack)]
         if self.dual_loss.nonsmooth:
             pairs += [(self.at.upper_slack, -move.alpha), (self.at.xi, move.xi)]
         return pairs
 
-    def _moved(self, move: Move, length: float) -> Point:
+    def _moved(self, move: PairMove, length: float) -> PairPoint:
         W, alpha, upper_slack, slack, xi = self.at
-        return Point(
+        return PairPoint(
             W + length * move.W, alpha + length * move.alpha, upper_slack - length * move.alpha,
             slack + length * move.slack, xi + length * move.xi,
         )  # fmt: skip
@@ -215,18 +217,18 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
     def _to_zero(self) -> Products:
         return -self.at.alpha * self.at.slack, -self.at.upper_slack * self.at.xi
 
-    def _corrected(self, wish: Products, move: Move, aim: float) -> Products:
+    def _corrected(self, wish: Products, move: PairMove, aim: float) -> Products:
         first, second = wish
         first = first + (aim - move.alpha * move.slack)
         return first, second + (aim + move.alpha * move.xi)
 
-    def _newton(self) -> Callable[[Products], Move]:
+    def _newton(self) -> Callable[[Products], PairMove]:
         _, alpha, upper_slack, slack, xi = self.at
         nonsmooth, y, p = self.dual_loss.nonsmooth, self.source.y, self.share
         curvature = slack / alpha + (xi / upper_slack if nonsmooth else 0.5)
         solve = self._system(curvature)
 
-        def move(wish: Products) -> Move:
+        def move(wish: Products) -> PairMove:
             first, second = wish
             hoped = first / alpha - (second / upper_slack if nonsmooth else 0.0)
             rest = self.source.transpose_product((p * y * hoped / curvature)[:, None])
@@ -234,11 +236,11 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
             turn = self._margins(direction)
             change = (hoped - turn) / curvature
             xi_change = (second + xi * change) / upper_slack if nonsmooth else 0.5 * change
-            return Move(direction, change, xi_change + turn, xi_change)
+            return PairMove(direction, change, xi_change + turn, xi_change)
 
         return move
 
-    def _fitted(self) -> Point:
+    def _fitted(self) -> PairPoint:
         """By a step of Newton's as if the alphas were the slopes of a logistic loss."""
         _, alpha, upper_slack, _, _ = self.at
         room = alpha * (upper_slack if self.dual_loss.nonsmooth else 1.0)

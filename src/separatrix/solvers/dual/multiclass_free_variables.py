@@ -18,7 +18,7 @@ from ...data import InMemory
 from ...numeric.linear_systems import conjugate_gradients
 from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array
-from .epochs import HALVINGS, LITTLE, Found
+from .epochs import HALVINGS, LITTLE, FreeAlphas
 from .multiclass_dual import CrammerSingerDual
 
 
@@ -38,7 +38,7 @@ class FreeVariables:
     gives: Array
     """By what it moves the weights, times the row: (d + 1,)."""
 
-    def solve(self, W: Array, most: int) -> Found:
+    def solve(self, W: Array, most: int) -> FreeAlphas:
         """Conjugate gradients with at most so many products; then back into the bounds.
 
         In variables in which the dual has curvature 1 for each alone.
@@ -61,7 +61,7 @@ class FreeVariables:
             if gain >= 0.1 * length * hoped:
                 break
             length *= 0.5
-        return Found(there, gain, hoped)
+        return FreeAlphas(there, gain, hoped)
 
     def _falls(self, change: Array) -> Array:
         """By what the slopes of the dual fall where shares change, (m, k)."""

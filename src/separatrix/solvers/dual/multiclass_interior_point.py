@@ -48,7 +48,7 @@ def multiclass_run(objective: Objective, state: State | None) -> CrammerSingerRu
     """From the middle of all simplices, or where another run of the same problem stood."""
     if state is None:
         return CrammerSingerRun(objective)
-    return CrammerSingerRun(objective, Point(state["U"], state["alpha"], state["slack"]))
+    return CrammerSingerRun(objective, MulticlassPoint(state["U"], state["alpha"], state["slack"]))
 
 
 def multiclass_state(objective: Objective) -> Check:
@@ -68,7 +68,7 @@ def multiclass_state(objective: Objective) -> Check:
     return check
 
 
-class Point(NamedTuple):
+class MulticlassPoint(NamedTuple):
     """Variables U (k, r), of the bias last, and pairs (n, k)."""
 
     U: Array
@@ -76,10 +76,10 @@ class Point(NamedTuple):
     slack: Array
 
 
-class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
+class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Array]):
     """Where an ascent stands; a move is made of the same arrays as a point."""
 
-    def __init__(self, objective: Objective, at: Point | None = None) -> None:
+    def __init__(self, objective: Objective, at: MulticlassPoint | None = None) -> None:
         self.objective, self.source = objective, objective.in_memory
         self.dual_loss = crammer_singer_dual_loss(objective)
         present, k = self.source.present, objective.shape[0]
@@ -91,7 +91,7 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
         if at is None:
             alpha = np.full((len(self.present), k), 1.0 / k)
             slack = 1.0 + (self.counted.y[:, None] == np.arange(k))
-            at = Point(np.zeros((k, self.rows.shape[1])), alpha, slack)
+            at = MulticlassPoint(np.zeros((k, self.rows.shape[1])), alpha, slack)
         if at.U.shape[1] != self.rows.shape[1]:
             raise ValueError(f"the state is of {at.U.shape[1]} variables, not {self.rows.shape[1]}")
         self.at = at
@@ -136,25 +136,27 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
     def _multiplications(self) -> float:
         return len(self.rows) * float(self.at.U.size) ** 2
 
-    def _complementarity(self, at: Point) -> float:
+    def _complementarity(self, at: MulticlassPoint) -> float:
         """The mean product of the pairs, over all."""
         return dot(self.share, np.mean(at.alpha * at.slack, axis=1))
 
-    def _bounded(self, move: Point) -> list[tuple[Array, Array]]:
+    def _bounded(self, move: MulticlassPoint) -> list[tuple[Array, Array]]:
         return [(self.at.alpha, move.alpha), (self.at.slack, move.slack)]
 
-    def _moved(self, move: Point, length: float) -> Point:
+    def _moved(self, move: MulticlassPoint, length: float) -> MulticlassPoint:
         U, alpha, slack = self.at
-        return Point(U + length * move.U, alpha + length * move.alpha, slack + length * move.slack)
+        return MulticlassPoint(
+            U + length * move.U, alpha + length * move.alpha, slack + length * move.slack
+        )
 
     def _to_zero(self) -> Array:
         wish: Array = -self.at.alpha * self.at.slack
         return wish
 
-    def _corrected(self, wish: Array, move: Point, aim: float) -> Array:
+    def _corrected(self, wish: Array, move: MulticlassPoint, aim: float) -> Array:
         return wish + aim - move.alpha * move.slack
 
-    def _newton(self) -> Callable[[Array], Point]:
+    def _newton(self) -> Callable[[Array], MulticlassPoint]:
         """With D = alpha / slack, ``d alpha = wish / slack - D * (d xi - d s)``.
 
         As shares add up to 1 whatever happens, d xi is what makes these changes add up to 0.
@@ -166,7 +168,7 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
         own = np.arange(len(curvature)), self.counted.y
         total = curvature.sum(axis=1, keepdims=True)
 
-        def move(wish: Array) -> Point:
+        def move(wish: Array) -> MulticlassPoint:
             hoped = wish / slack
             held = hoped - curvature * (hoped.sum(axis=1, keepdims=True) / total)
             descent = _balanced(alpha.copy(), own) + _balanced(held, lead)
@@ -177,11 +179,11 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
             slack_change = xi - turn
             alpha_change = _balanced(hoped - curvature * slack_change, lead)
             slack_change[lead] = (wish[lead] - slack[lead] * alpha_change[lead]) / alpha[lead]
-            return Point(change, alpha_change, slack_change)
+            return MulticlassPoint(change, alpha_change, slack_change)
 
         return move
 
-    def _fitted(self) -> Point:
+    def _fitted(self) -> MulticlassPoint:
         """By a step of Newton's as if the shares were those of a softmax."""
         U, alpha, _ = self.at
         own = np.arange(len(alpha)), self.counted.y

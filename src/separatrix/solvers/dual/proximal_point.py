@@ -47,7 +47,7 @@ from .proximal_steps import (
     MANY_FREE,
     SMOOTH_ROUNDING,
     TOO_STEEP,
-    Point,
+    ProximalIterate,
     ProximalSteps,
     SmoothedSums,
 )
@@ -160,12 +160,12 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
 class ProximalPointRun(ProximalSteps):
     """An ascent whose rows are in memory, and their scores kept."""
 
-    def _begin(self) -> Point:
+    def _begin(self) -> ProximalIterate:
         self.source = self.objective.in_memory
         self.scores = NOTHING
         return self._point(self.W)
 
-    def _point(self, W: Array, scores: Array | None = None) -> Point:
+    def _point(self, W: Array, scores: Array | None = None) -> ProximalIterate:
         """One read of the data; half of one where the scores are known."""
         loss, wrong, smooth, proximal, rows, conjugates, found = self.source.total(
             SmoothedSums(

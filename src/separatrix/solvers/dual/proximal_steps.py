@@ -37,7 +37,7 @@ Numbers = tuple[float, float, float, float]
 """Sums of losses, mistakes, smoothed losses and proximal terms."""
 
 
-class Point(NamedTuple):
+class ProximalIterate(NamedTuple):
     """Everything at some weights, for a center and a penalty parameter."""
 
     W: Array
@@ -81,7 +81,7 @@ class ProximalSteps(ABC):
         return 0
 
     @abstractmethod
-    def _begin(self) -> Point:
+    def _begin(self) -> ProximalIterate:
         """Everything at the weights given."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class ProximalSteps(ABC):
     def _descend(self, direction: Array, slope: float) -> None:
         """The whole step, or the best length along it."""
 
-    def step(self) -> Point:
+    def step(self) -> ProximalIterate:
         """One Newton step, from a new center if the weights have settled for the old one."""
         direction, slope = self._direction()
         settled = max(SETTLED * self.at.proximal_term, SMOOTH_ROUNDING * abs(self.at.smooth))
@@ -126,7 +126,7 @@ class ProximalSteps(ABC):
             self.penalty_parameter *= GROWTH
         self.proximal_term = self.at.proximal_term
 
-    def _evaluated(self, W: Array, numbers: Numbers, sums: DualSums) -> Point:
+    def _evaluated(self, W: Array, numbers: Numbers, sums: DualSums) -> ProximalIterate:
         """From sums over the rows."""
         C, penalty = self.weight_sum, self.objective.penalty
         loss_sum, mistakes, smooth, proximal = numbers
@@ -140,7 +140,7 @@ class ProximalSteps(ABC):
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
         bound = self.dual_loss.bound(sums, penalty.l2, self.objective.intercept)
-        return Point(
+        return ProximalIterate(
             W, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, proximal / C, bound
         )
 

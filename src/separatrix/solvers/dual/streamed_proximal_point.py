@@ -32,7 +32,7 @@ from ...proofs.dual_loss import DualLoss, DualSums
 from ...proofs.dual_sums import SOME_ROWS, joined, scores_of
 from ..thresholds import GATHERED_BYTES
 from .newton_system import NewtonSystem
-from .proximal_steps import LEVEL, TOO_STEEP, Point, ProximalSteps, SmoothedSums
+from .proximal_steps import LEVEL, TOO_STEEP, ProximalIterate, ProximalSteps, SmoothedSums
 
 SHORTEST, LONGEST = -16, 10  # powers of two: lengths of a step that are tried first
 BETWEEN = 15  # lengths tried at once between two
@@ -57,7 +57,7 @@ class StreamedProximalPointRun(ProximalSteps):
     penalty parameter, and the weights at whose alphas it came to be.
     """
 
-    def _begin(self) -> Point:
+    def _begin(self) -> ProximalIterate:
         self.kept = self.objective.source.row_numbers()
         if self.kept is not None:
             self.center = self.center.reshape(-1, 1 + self.W.size)
@@ -80,7 +80,7 @@ class StreamedProximalPointRun(ProximalSteps):
         """The center, or the name by which the source knows it."""
         return self.center if self.kept is None else self.kept.name
 
-    def _point(self, W: Array, *, moves_from: float | None = None) -> Point:
+    def _point(self, W: Array, *, moves_from: float | None = None) -> ProximalIterate:
         """One read of the data; with a penalty parameter, of a center that is moved there first."""
         source = self.objective.source
         share = GATHERED_BYTES / max(1.0, source.row_bytes * source.n_rows)

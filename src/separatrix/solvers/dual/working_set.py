@@ -43,7 +43,7 @@ from ...proofs.dual_sums import TangentSums, scores_of
 from .. import thresholds
 from ..base import State
 from .proximal_point import ProximalPointRun, reduced_run
-from .proximal_steps import Point
+from .proximal_steps import ProximalIterate
 from .solver import DualIterate
 
 PHASE = "working sets"
@@ -123,7 +123,7 @@ def _sampled_minimum(objective: Objective) -> Array:
     return _climb(run, 0.1 / math.sqrt(size)).W
 
 
-def _climb(run: ProximalPointRun, enough: float) -> Point:
+def _climb(run: ProximalPointRun, enough: float) -> ProximalIterate:
     """Until the gap is so small, or gets no smaller: the lowest point."""
     best, highest, stale = run.at, run.at.bound, 0
     for _ in range(MOST_STEPS):

@@ -26,7 +26,7 @@ SCORES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Columns:
+class StepColumns:
     """Entry i is about the state after step i, and entry 0 about the start; N steps in all."""
 
     visited: Sequence[Ints | None]
@@ -64,12 +64,12 @@ class Columns:
             found[step] = best
         return found
 
-    def at(self, kept: list[int]) -> Columns:
+    def at(self, kept: list[int]) -> StepColumns:
         """Of these steps alone, told as if what happened since the one before was one step."""
         spans = list(zip([0, *kept[:-1]], kept, strict=True))
         states, ends = [0, *kept], set(self.passes)
         coefficients = self.coefficients
-        return Columns(
+        return StepColumns(
             visited=[self.visited[step - 1] for step in kept],
             updated=[_joined(self.updated[begin:end]) for begin, end in spans],
             margins=[self.margins[step - 1] for step in kept],
@@ -128,7 +128,7 @@ def row_steps(steps: Iterator[Step]) -> Iterator[Step]:
 def columns_of(
     objective: Objective, start: Array, steps: Iterator[Step], n_passes: int, most: int,
     features: FeatureMap | None = None,
-) -> Columns:  # fmt: skip
+) -> StepColumns:  # fmt: skip
     """Of a run on rows in memory, by its steps; weights are told of the features as given."""
     most = min(most, max(1, MOST_NUMBERS // start.size))
     kept: list[Step] = []
@@ -148,7 +148,7 @@ def columns_of(
         weights = np.stack([features.to_weights(W) for W in weights])
         average = None if average is None else np.stack([features.to_weights(W) for W in average])
     nobody = np.empty(0, np.int64)
-    return Columns(
+    return StepColumns(
         visited=visited,
         updated=[nobody if step.rows is None else step.rows for step in kept],
         margins=margins,

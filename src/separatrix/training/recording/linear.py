@@ -18,7 +18,7 @@ from ...schedules import Constant, as_schedule
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
 from ...solvers.dual.proximal_point import reduced_run
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
-from .columns import Columns, evaluated, with_ones
+from .columns import StepColumns, evaluated, with_ones
 from .proof import proven
 from .recording import MOST_TOLD, Recording
 from .words import Story
@@ -35,7 +35,7 @@ class Recipe(NamedTuple):
 
 
 def linear_recording(
-    recipe: Recipe, objective: Objective, given: ArraySource, columns: Columns
+    recipe: Recipe, objective: Objective, given: ArraySource, columns: StepColumns
 ) -> Recording:
     """Of a run on an objective, and of the rows as they were given to it."""
     k = len(given.classes)
@@ -70,7 +70,7 @@ def _written(solver: Solver) -> dict[str, Any] | None:
 
 
 def _most_updates(
-    recipe: Recipe, objective: Objective, given: ArraySource, columns: Columns
+    recipe: Recipe, objective: Objective, given: ArraySource, columns: StepColumns
 ) -> dict[str, Any]:
     """What theory allows a perceptron at most, where it says anything."""
     solver, nothing = recipe.solver, {"updates": None}
@@ -94,7 +94,7 @@ def _most_updates(
     return {"updates": _batch_bound(bound, columns) if bound.batch else bound.bound()}
 
 
-def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:
+def _batch_bound(bound: MistakeBoundCallback, columns: StepColumns) -> float | None:
     """With the longest sum of mistakes that the run met."""
     weights = columns.weights
     if weights is None or len(weights) < 2:
@@ -105,7 +105,7 @@ def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:
 
 
 def _lower_bound(
-    objective: Objective, columns: Columns, features: FeatureMap | None, given: ArraySource
+    objective: Objective, columns: StepColumns, features: FeatureMap | None, given: ArraySource
 ) -> float | None:
     """That no weights get below, proven by duality at the last ones; None where there is none."""
     weights = columns.weights

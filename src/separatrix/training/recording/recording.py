@@ -16,9 +16,9 @@ import numpy as np
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
 from ...page.document import finite, framed
-from .columns import MOST_WEIGHTS, Columns
+from .columns import MOST_WEIGHTS, StepColumns
 from .landscape import Evaluate, saved_landscapes
-from .saved import Part, Plane, loss_curve, saved_page
+from .saved import DrawnPlane, RecordedSteps, loss_curve, saved_page
 from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
@@ -50,7 +50,7 @@ class Recording:
     """(n, d); None where it is too much to be told."""
     y: AnyArray
     """Numbers of the classes."""
-    columns: Columns
+    columns: StepColumns
     bounds: dict[str, Any]
     """``updates`` and ``objective``, or None; ``undecided`` if the former took too much work."""
     arithmetic: Callable[[int], str]
@@ -120,7 +120,7 @@ class Recording:
         return json.dumps(found, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
 
     def to_html(
-        self, plane: Plane | None = None, run: dict[str, Any] | None = None, **told: Any
+        self, plane: DrawnPlane | None = None, run: dict[str, Any] | None = None, **told: Any
     ) -> str:
         """A page that shows the recording, both ways: one file that needs no server.
 
@@ -170,13 +170,13 @@ class Recording:
             found[place] = now
         return found
 
-    def _plane(self) -> Plane | None:
+    def _plane(self) -> DrawnPlane | None:
         """The rows as points, where they have two coordinates."""
         if self.x is None or self.x.shape[1] != 2:
             return None
-        return Plane(self.x, self.y, self.columns.weights is not None, self.scores)
+        return DrawnPlane(self.x, self.y, self.columns.weights is not None, self.scores)
 
-    def _saved(self, most: int) -> Part:
+    def _saved(self, most: int) -> RecordedSteps:
         """``most`` of the steps at most."""
         numbers = thinned(self.columns, most)
         moved = np.cumsum([0] + [bool(len(rows)) for rows in self.columns.updated])
@@ -186,7 +186,7 @@ class Recording:
             sentence=lambda step: self.sentence(numbers[step - 1]),
         )  # fmt: skip
         lands = self._landscapes(numbers)
-        return Part(json.loads(part.to_json()), numbers, moved[numbers].tolist(), lands)
+        return RecordedSteps(json.loads(part.to_json()), numbers, moved[numbers].tolist(), lands)
 
     def _landscapes(self, numbers: list[int]) -> dict[str, Any] | None:
         """What the walk of the weights goes over, at some of the steps."""
@@ -247,7 +247,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number that JSON has: a recording has null in its place")
 
 
-def thinned(columns: Columns, most: int) -> list[int]:
+def thinned(columns: StepColumns, most: int) -> list[int]:
     """Steps spread evenly, the first and the last among them, and those that were best so far."""
     total = len(columns)
     if total <= most:

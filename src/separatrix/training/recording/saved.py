@@ -28,7 +28,7 @@ GRID = 48
 PROOF = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
 
 
-class Part(NamedTuple):
+class RecordedSteps(NamedTuple):
     """Some steps of a recording."""
 
     recording: dict[str, Any]
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plane:
+class DrawnPlane:
     """Points that are drawn, and the scores that a recording gives to any of the plane."""
 
     X: Array
@@ -68,7 +68,10 @@ class Plane:
 
 
 def saved_page(
-    part: Callable[[int], Part], plane: Plane | None, run: dict[str, Any], told: dict[str, Any]
+    part: Callable[[int], RecordedSteps],
+    plane: DrawnPlane | None,
+    run: dict[str, Any],
+    told: dict[str, Any],
 ) -> str:
     """The page, with as many steps as it may hold; ``run`` is told beside the recording."""
     most = MOST_STEPS
@@ -82,7 +85,7 @@ def saved_page(
         most = max(2, int(0.9 * most * MOST_BYTES / size))
 
 
-def _data(part: Part, plane: Plane | None) -> dict[str, Any]:
+def _data(part: RecordedSteps, plane: DrawnPlane | None) -> dict[str, Any]:
     """What the page shows, without a server to ask."""
     recording, numbers, updates, landscapes = part
     y, method = recording["data"]["y"], recording["method"]
@@ -113,7 +116,7 @@ def _words(method: dict[str, Any]) -> str:
     return f"{by}, loss {method['loss']}, l2 {method['l2']:g}, seed {method['seed']}"
 
 
-def _grids(plane: Plane, steps: list[int], with_rows: bool) -> dict[str, Any]:
+def _grids(plane: DrawnPlane, steps: list[int], with_rows: bool) -> dict[str, Any]:
     """Scores at a grid as signed bytes, once where they repeat; those of the points as floats."""
     scores = plane.scores(places(plane.box), steps).transpose(0, 2, 1)  # (steps, k, places)
     longest = np.abs(scores).max(axis=(1, 2), keepdims=True)

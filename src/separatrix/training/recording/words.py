@@ -18,7 +18,7 @@ from ...solvers import (
     Rosenblatt,
     Solver,
 )
-from .columns import MOST_WEIGHTS, Columns
+from .columns import MOST_WEIGHTS, StepColumns
 
 SAME = 1e-9  # numbers that differ by so little, relatively, are told as equal
 
@@ -46,7 +46,7 @@ class Story:
     x: Array | None
     """(n, d + 1): the rows with a 1; None where they have too many numbers to be told."""
     y: AnyArray
-    columns: Columns
+    columns: StepColumns
 
     # ---- arithmetic ----------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class Story:
         return end_of_pass(self.columns, step, isinstance(self.solver, Rosenblatt) and not self.l2)
 
 
-def end_of_pass(columns: Columns, step: int, stops_clean: bool) -> str:
+def end_of_pass(columns: StepColumns, step: int, stops_clean: bool) -> str:
     """What is added to the sentence of the last row of a pass."""
     at = columns.passes.index(step)
     first = columns.passes[at - 1] if at else 0

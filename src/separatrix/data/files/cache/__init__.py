@@ -1,0 +1,1 @@
+"""Decoded blocks on disk, checked before they are used."""

@@ -1,0 +1,40 @@
+"""The folder of caches: where it is, and how large it may grow."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+SUFFIX = ".blocks"
+MOST_BYTES = 1 << 36
+"""Of the caches in the user's folder, 64 GB; beyond, those go that were not read for longest."""
+
+
+def cache_folder(where: str | os.PathLike[str]) -> Path:
+    """The folder of caches: for "auto" that of the user, ``$XDG_CACHE_HOME/separatrix``."""
+    if where != "auto":
+        return Path(where)
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "separatrix"
+
+
+def remove_unused(newest: Path) -> None:
+    """Caches of this one's folder beyond ``MOST_BYTES``, the least recently used of them first.
+
+    Neither this one, nor one that a process has open.
+    """
+    others = []
+    for path in newest.parent.glob("*" + SUFFIX):
+        with suppress(OSError):  # another process may have removed it
+            about = path.stat()
+            others += [(about.st_mtime_ns, about.st_size, path)] * (path != newest)
+    total = newest.stat().st_size + sum(size for _, size, _ in others)
+    for _, size, path in sorted(others):
+        if total <= MOST_BYTES:
+            return
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+            total -= size

@@ -1,0 +1,220 @@
+"""The index of a cache: which arrays each block has, and where. It is checked before it is used.
+
+An index is plain data with a checksum, which shows accidents, not intentions: anyone who can write
+the file can write a checksum. So nothing that it says is believed before it was checked. Types are
+those of a short list, sizes are computed without overflow and must fill the file exactly, so that
+no block can claim more memory than the file has bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .... import loops
+from ....numeric.rows import CsrRows, Rows
+from ....numeric.types import AnyArray
+from ...blocks import Block
+from ..facts import LARGEST_WEIGHT
+
+FORMAT = 4  # to be raised whenever rows are decoded, or written, in another way than before
+SEAL = struct.Struct("<QQ8s")
+MAGIC = b"sptrx\x00\r\n"
+LINE = 64  # bytes: where arrays begin, in the file and so in memory
+
+FLOATS = tuple(np.dtype(name).str for name in ("float32", "float64"))
+INTEGERS = tuple(np.dtype(name).str for name in ("int32", "int64"))
+TYPES = {
+    "X": FLOATS, "data": FLOATS, "indices": INTEGERS, "indptr": INTEGERS,
+    "y": INTEGERS[1:], "weight": FLOATS[1:],
+}  # fmt: skip
+"""The types that the arrays of a block may have."""
+DENSE, SPARSE = ["X", "y"], ["data", "indices", "indptr", "y"]
+"""The arrays of a block in their order; ``weight`` may follow."""
+
+Identity = dict[str, Any]
+
+
+class CacheDamaged(Exception):
+    """A cache, or a block of it, is not what was written."""
+
+
+class StoredBlock(NamedTuple):
+    """Where the arrays of a block stand in the file."""
+
+    start: int
+    features: int | None
+    """Of sparse rows."""
+    arrays: list[tuple[str, str, list[int]]]
+    """Name, dtype and shape of each."""
+    at: int
+    size: int
+    checksum: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return {name: shape for name, _, shape in self.arrays}["y"][0]
+
+    @property
+    def width(self) -> int:
+        """Number of features; of sparse rows those known when it was written."""
+        return self.arrays[0][2][1] if self.features is None else self.features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return np.dtype(self.arrays[0][1])
+
+    def assembled(self, room: AnyArray, features: int) -> Block:
+        """The block whose bytes these are; sparse rows get as many features as all blocks have."""
+        arrays: dict[str, AnyArray] = {}
+        at = 0
+        for name, dtype, shape in self.arrays:
+            size = n_bytes(dtype, shape)
+            arrays[name] = room[at : at + size].view(dtype).reshape(shape)
+            at += whole_lines(size)
+        if self.features is None:
+            X: Rows = arrays["X"]
+        else:
+            X = CsrRows(arrays["data"], arrays["indices"], arrays["indptr"], features)
+        return Block(X, arrays["y"], arrays.get("weight"), self.start)
+
+
+def sealed_index(descriptor: int, identity: Identity) -> dict[str, Any] | None:
+    """The index at the end of a cache of this identity; None if the file is no such cache.
+
+    Raises :class:`CacheDamaged` if it is one, and says what cannot be.
+    """
+    size = os.fstat(descriptor).st_size
+    seal = os.pread(descriptor, SEAL.size, max(size - SEAL.size, 0))
+    if len(seal) != SEAL.size:
+        return None
+    length, checksum, magic = SEAL.unpack(seal)
+    start = size - SEAL.size - length
+    if magic != MAGIC or start < 0:
+        return None
+    text = np.empty(length, dtype=np.uint8)
+    whole = read_into(descriptor, text, start)
+    if not whole or zlib.crc32(text.data) != checksum:
+        return None
+    try:
+        index = json.loads(text.tobytes())
+    except (ValueError, RecursionError) as error:
+        raise CacheDamaged("the index of the cache is no JSON") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        return None
+    if index.get("identity") != identity:
+        return None
+    try:
+        _check(index, start)
+    except (LookupError, TypeError, ValueError) as error:
+        raise CacheDamaged("the index of the cache does not describe blocks") from error
+    return index
+
+
+def _check(index: dict[str, Any], end: int) -> None:
+    """The blocks fill the file up to ``end``, one after another; ValueError if they do not."""
+    if not isinstance(index["about"], dict) or not isinstance(index["blocks"], list):
+        raise TypeError("about and blocks")
+    _whole(index["codes"])
+    blocks = [StoredBlock(*entry) for entry in index["blocks"]]
+    for stored in blocks:
+        _check_block(stored)
+    for one, next in pairwise(blocks):
+        follows = (one.start + one.n_rows, one.at + one.size) == (next.start, next.at)
+        alike = (one.features is None, one.dtype) == (next.features is None, next.dtype)
+        alike &= one.features is not None or one.width == next.width
+        if not follows or not alike:
+            raise ValueError("blocks do not follow one another")
+    first = (blocks[0].start, blocks[0].at) if blocks else (0, 0)
+    if first != (0, 0) or end != (blocks[-1].at + blocks[-1].size if blocks else 0):
+        raise ValueError("blocks do not fill the file")
+
+
+def _check_block(stored: StoredBlock) -> None:
+    for number in (stored.start, stored.at, stored.size, stored.checksum):
+        _whole(number)
+    names = DENSE if stored.features is None else SPARSE
+    arrays = {name: (dtype, shape) for name, dtype, shape in stored.arrays}
+    if [name for name, _, _ in stored.arrays] not in (names, [*names, "weight"]):
+        raise ValueError("other arrays than a block has")
+    for name, (dtype, shape) in arrays.items():
+        if dtype not in TYPES[name] or not isinstance(shape, list):
+            raise ValueError(f"{name} has no type that a block has")
+        for number in shape:
+            _whole(number)
+    (n,) = arrays["y"][1]
+    expected = {"y": [n], "weight": [n]}
+    if stored.features is None:
+        expected["X"] = [n, *arrays["X"][1][1:]]
+        well_made = len(arrays["X"][1]) == 2
+    else:
+        _whole(stored.features)
+        (entries,) = arrays["data"][1]
+        expected |= {"data": [entries], "indices": [entries], "indptr": [n + 1]}
+        index = arrays["indices"][0]
+        well_made = arrays["indptr"][0] == index
+        well_made &= max(stored.features - 1, entries) <= np.iinfo(index).max
+    well_made &= n > 0 and all(shape == expected[name] for name, (_, shape) in arrays.items())
+    if not well_made:
+        raise ValueError("arrays that do not fit together")
+    sizes = (whole_lines(n_bytes(dtype, shape)) for dtype, shape in arrays.values())
+    if stored.size != sum(sizes):
+        raise ValueError("a block of another size than its arrays")
+
+
+def _whole(number: Any) -> None:
+    if type(number) is not int or number < 0:
+        raise TypeError("no count")
+
+
+def flaw(block: Block, codes: int) -> str | None:
+    """What no decoder would have written, None if there is nothing: loops trust what they get.
+
+    Its arrays are of the right types and shapes already. Labels are codes, from 0 to before
+    ``codes``.
+    """
+    X, y, weight, _ = block
+    values = X.data if isinstance(X, CsrRows) else X
+    if isinstance(X, CsrRows) and (
+        X.indptr[0] != 0 or X.indptr[-1] != len(values) or loops.csr_flaw(X)
+    ):
+        return "its sparse rows point to values or features that there are not"
+    if not loops.all_finite(values):
+        return "it has a value that is not finite"
+    if y.view(np.uint64).max() >= codes:  # negative ones are the largest of all without a sign
+        return "it has a label that there is not"
+    if weight is not None and not (weight.min() >= 0.0 and weight.max() <= LARGEST_WEIGHT):
+        return "it has a weight that is not a number from 0 on"
+    return None
+
+
+def read_into(descriptor: int, room: AnyArray, at: int) -> bool:
+    """Whether there were bytes for all of the room: one call reads 2 GB at most."""
+    rest = room.data
+    while len(rest):
+        count = os.preadv(descriptor, [rest], at)
+        if count == 0:
+            return False
+        rest, at = rest[count:], at + count
+    return True
+
+
+def n_bytes(dtype: str, shape: list[int]) -> int:
+    """Of an array; Python's integers do not overflow."""
+    size = np.dtype(dtype).itemsize
+    for number in shape:
+        size *= number
+    return size
+
+
+def whole_lines(size: int) -> int:
+    """The bytes that an array takes, up to where the next begins."""
+    return -(-size // LINE) * LINE

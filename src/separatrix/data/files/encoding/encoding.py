@@ -1,0 +1,256 @@
+"""How the columns of a table become the features of a model: decided once, kept with the model.
+
+A number is a feature. A category is one feature for each value that it was seen to have (one-hot),
+or one of ``2**hash_bits`` features that all such columns share (hashing: Weinberger et al. 2009,
+"Feature hashing for large scale multitask learning").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ....numeric.checks import is_number
+from ....numeric.lazy import cached_property
+from ....numeric.rows import CsrRows, Rows
+from ....numeric.types import AnyArray, Array, Ints
+from ...source import Storage
+from ..readers.reader import Place
+from ..thresholds import FEATURES_PER_VALUE
+from .encoders import KINDS, Column, Hashed, Missing, Number, OneHot
+
+if TYPE_CHECKING:
+    from ..readers.wide import Batch
+
+INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in sparse rows
+CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
+"""The types of categories as a column names them, and as Python does."""
+DTYPES = ("float32", "float64")
+MOST_HASH_BITS = 30
+OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
+
+
+class Encoded(NamedTuple):
+    """Rows as numbers."""
+
+    X: Rows
+    y: AnyArray | None
+    """Labels as the table has them."""
+    weight: Array | None
+    unknown: dict[str, int]
+    """Values that the dictionary of their column does not have, by column: their features are 0."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From a table to rows of numbers, the same for every table with these columns.
+
+    The features of a column stand together, columns in their order; those that hashed columns
+    share come last. Rows are sparse where at most one feature in ``FEATURES_PER_VALUE`` has a
+    value other than 0, as far as that is known.
+    """
+
+    columns: tuple[Column, ...]
+    target: str | None = None
+    weight: str | None = None
+    dtype: Literal["float32", "float64"] = "float64"
+    text_target: bool = False
+    """Whether labels are words, though all of a CSV file may look like numbers."""
+    row_values: float | None = field(default=None, compare=False)
+    """Values other than 0 of a row, on average; None if nobody looked."""
+
+    @property
+    def feature_names(self) -> AnyArray:
+        """Of the columns."""
+        return np.array([column.name for column in self.columns], dtype=object)
+
+    @property
+    def coef_names(self) -> AnyArray:
+        """Of the features."""
+        found = [name for column in self.columns for name in column.names]
+        return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
+
+    @cached_property
+    def _n_hashed(self) -> int:
+        return max((1 << c.hash_bits for c in self.columns if type(c) is Hashed), default=0)
+
+    @cached_property
+    def _offsets(self) -> Ints:
+        """Where the features of each column begin, and at the end the hashed ones."""
+        return np.cumsum([0] + [column.n_features for column in self.columns])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self._offsets[-1]) + self._n_hashed
+
+    @cached_property
+    def storage(self) -> Storage:
+        """How rows are stored."""
+        most = sum(column.n_values for column in self.columns)
+        values = most if self.row_values is None else self.row_values
+        return "csr" if values * FEATURES_PER_VALUE <= self.n_features else "dense"
+
+    def encode(
+        self,
+        batch: Batch,
+        *,
+        place: Place = Place(),  # noqa: B008 (frozen)
+        labels: bool = True,
+    ) -> Encoded:
+        """Rows of a table; ``labels=False``: without target and weight, which may be absent."""
+        from ..readers.wide import names_of
+        from . import columns as of
+
+        self.check_names(names_of(batch), place.part, labels)
+        X: Rows | None = self._plain_numbers(batch)
+        unknown: dict[str, int] = {}
+        if X is None:
+            X = self._encoded(batch, place, unknown)
+        y = weight = None
+        if labels and self.target is not None:
+            y = of.labels(of.whole_column(batch, self.target), self.target, place)
+        if labels and self.weight is not None:
+            weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
+        return Encoded(X, y, weight, unknown)
+
+    def _plain_numbers(self, batch: Batch) -> AnyArray | None:
+        """Rows of columns of finite numbers, none of them missing; None if they are not.
+
+        They need no look at each column, which takes longer than to copy a few numbers.
+        """
+        from ..readers.wide import doubles
+
+        if self.storage != "dense" or not all(type(c) is Number for c in self.columns):
+            return None
+        names = self.column_names(labels=False)
+        found = doubles(batch, names) if len(names) == self.n_features else None
+        if found is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = np.array(found, dtype=self.dtype, order="C")
+            return X if np.isfinite(X.sum()) else None
+
+    def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> Rows:
+        """Rows of columns of any kind; values that are unknown are counted by column."""
+        from . import columns as of
+
+        found, at = [], []
+        for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
+            start = int(self._offsets[-1]) if type(column) is Hashed else offset
+            for values in column.values(of.whole_column(batch, column.name), place):
+                of.check_range(values.value, self.dtype, column.name, place)
+                found.append(values.value)
+                at.append(values.feature + start)
+                if values.unknown:
+                    unknown[column.name] = values.unknown
+        n = batch.num_rows
+        return self._sparse(n, at, found) if self.storage == "csr" else self._dense(n, at, found)
+
+    def with_text_target(self) -> Encoding:
+        """The same where labels are words."""
+        return replace(self, text_target=True)
+
+    def text_columns(self) -> set[str]:
+        """Those that hold words, in every file."""
+        names = {column.name for column in self.columns if getattr(column, "type", "") == "text"}
+        return names | {self.target} if self.text_target and self.target is not None else names
+
+    def column_names(self, labels: bool = True) -> list[str]:
+        """Those that a table has to have, with or without target and weight."""
+        names = [column.name for column in self.columns]
+        others = [name for name in (self.target, self.weight) if name is not None]
+        return names + others * labels
+
+    def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
+        """Every column of the fit once, or an error that names what these are the columns of."""
+        wanted, known = self.column_names(labels), set(names)
+        if len(known) == len(names) and known.issuperset(wanted):
+            return
+        times = Counter(names)
+        for name in wanted:
+            if times[name] != 1:
+                from .options import meant
+
+                there = name in times
+                told = f"the columns are {names!r}" if there else meant(name, names)
+                raise ValueError(
+                    f"there {'are several columns' if there else 'is no column'} {name!r}"
+                    f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {told}"
+                )
+
+    def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:
+        X = np.zeros((n, self.n_features), dtype=self.dtype)
+        rows = np.arange(n)
+        for feature, value in zip(at, values, strict=True):
+            if isinstance(feature, int):
+                X[:, feature] = value
+            else:  # of columns that share features both count
+                some = value != 0.0
+                X[rows[some], feature[some]] += value[some]
+        return X
+
+    def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
+        data = np.empty((n, len(values)), dtype=self.dtype)
+        indices = np.empty((n, len(values)), dtype=np.int32)
+        for j, (feature, value) in enumerate(zip(at, values, strict=True)):
+            indices[:, j], data[:, j] = feature, value
+        kept = data != 0.0
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
+        X = CsrRows(data[kept], indices[kept], indptr.astype(np.int32), self.n_features)
+        if sum(type(column) is Hashed for column in self.columns) < 2:
+            return X
+        # Columns that share features come in any order, and may meet in one.
+        shared = csr_array(X[:3], shape=(n, self.n_features))
+        shared.sum_duplicates()
+        return CsrRows(shared.data, shared.indices, shared.indptr, self.n_features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        columns = [{"kind": column.kind} | asdict(column) for column in self.columns]
+        return {
+            "columns": columns, "target": self.target, "weight": self.weight, "dtype": self.dtype,
+            "text_target": self.text_target, "row_values": self.row_values,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
+        """The one that was written down; a KeyError, TypeError or ValueError if it is none."""
+        others = {name: data[name] for name in OTHERS if name in data}
+        found = cls(tuple(map(_column, data["columns"])), **others)
+        roles = [name for name in (found.target, found.weight) if name is not None]
+        if not all(isinstance(name, str) for name in roles) or found.dtype not in DTYPES:
+            raise TypeError("target, weight or dtype")
+        values = found.row_values
+        if type(found.text_target) is not bool or not (values is None or is_number(values)):
+            raise TypeError("text_target or row_values")
+        return found
+
+
+def _column(entry: Mapping[str, Any]) -> Column:
+    """A column that was written down; an error if it is none."""
+    fields = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in entry.items()
+        if name != "kind"
+    }
+    column: Column = KINDS[entry["kind"]](**fields)
+    sound = isinstance(column.name, str)
+    if isinstance(column, Number):
+        sound &= column.fill is None or (is_number(column.fill) and np.isfinite(column.fill))
+        sound &= type(column.indicator) is bool
+    if isinstance(column, (OneHot, Hashed)):
+        sound &= column.type in CATEGORIES and column.missing in get_args(Missing)
+    if isinstance(column, OneHot):
+        types = {type(value) for value in (*column.categories, *column.infrequent)}
+        sound &= types <= {CATEGORIES[column.type], type(None)}
+    if isinstance(column, Hashed):
+        sound &= type(column.hash_bits) is int and 1 <= column.hash_bits <= MOST_HASH_BITS
+    if not sound:
+        raise TypeError("a column that is none")
+    return column

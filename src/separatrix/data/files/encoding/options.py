@@ -1,0 +1,127 @@
+"""What a user says of the columns of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+import pyarrow as pa
+
+from ....numeric import checks
+from .columns import kind_of
+
+Categorical = Literal["onehot", "hash", "error"]
+
+
+@dataclass(frozen=True)
+class EncodingOptions:
+    """What a user says of the columns of a table; checked when it is made."""
+
+    target: str | None = None
+    features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    weight: str | None = None
+    categorical: Categorical | Mapping[str, Categorical] = "onehot"
+    hash_bits: int = 18
+    max_categories: int | None = None
+    min_frequency: int | float | None = None
+    missing: Literal["error", "mean", "zero", "indicator"] = "error"
+    dtype: Literal["float32", "float64"] = "float64"
+
+    def __post_init__(self) -> None:
+        for name, value in (("target", self.target), ("weight", self.weight)):
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} must be the name of a column, or None, got {value!r}")
+        for what, named in (("features", self.features), ("drop", self.drop)):
+            if named is not None and (
+                isinstance(named, str) or not all(isinstance(name, str) for name in named)
+            ):
+                raise TypeError(f"{what} must be a list of names of columns, got {named!r}")
+        if self.features is not None and self.drop:
+            raise ValueError(
+                "features and drop are both given: say which columns, or all but which"
+            )
+        ways = ("onehot", "hash", "error")
+        if isinstance(self.categorical, Mapping):
+            for name, way in self.categorical.items():
+                checks.choice(f"categorical[{name!r}]", way, ways)
+        else:
+            checks.choice("categorical", self.categorical, ways)
+        checks.integer("hash_bits", self.hash_bits)
+        if self.hash_bits > 30:
+            raise ValueError(f"hash_bits must be at most 30, got {self.hash_bits!r}")
+        if self.max_categories is not None:
+            checks.integer("max_categories", self.max_categories)
+        least = self.min_frequency
+        if least is not None and not checks.is_integer(least):
+            checks.number("min_frequency", least, strict=True, most=1.0)
+        elif least is not None:
+            checks.integer("min_frequency", least)
+        checks.choice("missing", self.missing, ("error", "mean", "zero", "indicator"))
+        checks.choice("dtype", self.dtype, ("float32", "float64"))
+
+    def chosen(self, name: str, type: pa.DataType) -> str:
+        """How a feature is encoded: ``"number"``, ``"onehot"`` or ``"hash"``."""
+        kind = kind_of(type)
+        if kind is None:
+            raise ValueError(
+                f"column {name!r} is {type}, which is neither a number nor a word: leave it out by "
+                "features=[...], or turn it into numbers (e.g. the days since the first one) or "
+                "strings"
+            )
+        named = self.categorical if isinstance(self.categorical, Mapping) else None
+        if kind == "number" and (named is None or name not in named):
+            return "number"
+        how = self.categorical if named is None else named.get(name, "onehot")
+        if how == "error":
+            raise ValueError(
+                f"column {name!r} holds categories ({type}), and categorical='error': leave it out "
+                "by features=[...], or read with categorical='onehot' or 'hash'"
+            )
+        return str(how)
+
+    def feature_columns(self, names: Sequence[str]) -> list[str]:
+        """Which of the columns are features; one that is not there is an error."""
+        roles = {"target": self.target, "weight": self.weight}
+        others = [name for name in roles.values() if name is not None]
+        named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
+        times, left_out = Counter(names), {*others, *self.drop}
+        features = [name for name in names if name not in left_out]
+        features = features if self.features is None else list(self.features)
+        wanted = [(what, name) for what, name in roles.items() if name is not None]
+        wanted += [("features", name) for name in self.features or ()]
+        wanted += [("drop", name) for name in self.drop]
+        wanted += [("categorical", name) for name in named]
+        for what, name in wanted:
+            if name not in times:
+                raise ValueError(
+                    f"{what} names the column {name!r}, and there is none: {meant(name, names)}"
+                )
+        if lost := [name for name in others if name in self.drop]:
+            raise ValueError(f"drop names {lost[0]!r}, which is the target or the weight")
+        if twice := [name for name in [*others, *features] if times[name] > 1]:
+            raise ValueError(f"several columns are called {twice[0]!r}: rename all but one")
+        if len(set(features + others)) < len(features + others):
+            raise ValueError(
+                f"a column has two roles: target={self.target!r}, weight={self.weight!r}, "
+                f"features={features!r}; expected each column once"
+            )
+        chosen = set(features)
+        if unused := [name for name in named if name not in chosen]:
+            raise ValueError(f"categorical names {unused[0]!r}, which is not among the features")
+        if not features:
+            raise ValueError(
+                f"there is no column left to be a feature: the columns are {list(names)!r}"
+            )
+        return features
+
+
+def meant(name: str, names: Sequence[str]) -> str:
+    """The name that is most like one that there is none of, as a question; or all there are."""
+    lower = {other.lower(): other for other in names}
+    if near := get_close_matches(name.lower(), lower, n=1):
+        return f"is it {lower[near[0]]!r}?"
+    return f"the columns are {list(names)!r}"
