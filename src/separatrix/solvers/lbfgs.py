@@ -110,7 +110,7 @@ class LBFGS(Solver):
     ) -> Iterator[Step]:
         """One step after another, each from a line search; far from the minimum in float32."""
         if state is not None:
-            run = LBFGSRun.of(self, objective, Iterate.from_state(state))
+            run = LBFGSRun.of(self, objective, LBFGSIterate.from_state(state))
         else:
             after_float32 = yield from self._float32_phase(objective, W)
             run = after_float32 or LBFGSRun.start(self, objective, W)
@@ -175,7 +175,7 @@ class LBFGS(Solver):
         return run
 
 
-class Iterate(NamedTuple):
+class LBFGSIterate(NamedTuple):
     """Where a run stands: all that it goes on from."""
 
     weights: Array
@@ -194,13 +194,13 @@ class Iterate(NamedTuple):
     """Whether that is of all rows, not of a sample."""
 
     @classmethod
-    def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> Iterate:
+    def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> LBFGSIterate:
         """At weights from which nothing is known yet."""
         hessian_at = W if with_hessian else W[:0]
         return cls(W, at, (), hessian_at, 0, np.empty(0), False, False)
 
     @classmethod
-    def from_state(cls, state: State) -> Iterate:
+    def from_state(cls, state: State) -> LBFGSIterate:
         """Where a step's state left off."""
         at = Evaluation(state["value"], state["gradient"], state["mistakes"])
         pairs = tuple(map(CurvaturePair, *(state[name] for name in CurvaturePair._fields)))
@@ -226,7 +226,7 @@ class LBFGSRun:
     """Rows that tell the Hessian."""
     cost: float
     """Of their Hessian, in evaluations."""
-    iterate: Iterate
+    iterate: LBFGSIterate
     variables: Standardization | CholeskyPreconditioner = field(init=False)
     gradient: Array = field(init=False)
     direction: Array = field(init=False)
@@ -237,7 +237,7 @@ class LBFGSRun:
         self._go_to(self.iterate)
 
     @classmethod
-    def of(cls, solver: LBFGS, objective: Objective, iterate: Iterate) -> LBFGSRun:
+    def of(cls, solver: LBFGS, objective: Objective, iterate: LBFGSIterate) -> LBFGSRun:
         """On from an iterate."""
         sample = hessian_sample(objective, solver.factored_features)
         return cls(solver.memory, objective, sample, hessian_cost(objective, sample), iterate)
@@ -248,7 +248,9 @@ class LBFGSRun:
         sample = hessian_sample(objective, solver.factored_features)
         cost = hessian_cost(objective, sample)
         W, at = warm_start_on_sample(solver, objective, sample, W)
-        return cls(solver.memory, objective, sample, cost, Iterate.start(W, at, cost <= AT_ONCE))
+        return cls(
+            solver.memory, objective, sample, cost, LBFGSIterate.start(W, at, cost <= AT_ONCE)
+        )
 
     @property
     def cost_of_all(self) -> float:
@@ -335,7 +337,7 @@ class LBFGSRun:
         per_class = now.renewed and self._by_class
         self.variables = preconditioner(standardization, rows, now.hessian_at, per_class)
 
-    def _go_to(self, iterate: Iterate) -> None:
+    def _go_to(self, iterate: LBFGSIterate) -> None:
         """And look where to go from there: the gradient, a direction, the slope along it."""
         self.iterate = iterate
         self.gradient = self.variables.gradient(iterate.at.gradient)
@@ -355,7 +357,7 @@ class LBFGSRun:
             pairs = ()
         decrements = np.append(now.recent_decrements, self.predicted_decrease)[-LOOK_BACK - 1 :]
         self._go_to(
-            Iterate(
+            LBFGSIterate(
                 there, then, pairs, now.hessian_at, now.age + 1, decrements, now.renewed, now.of_all
             )
         )
