@@ -68,6 +68,13 @@ def test_patience_counts_passes_without_fewer_mistakes():
     assert Perceptron(30, patience=None, random_state=0).fit(X, Y).stop_ == "max_iter"
 
 
+def test_as_many_mistakes_again_are_no_progress():
+    clf = Perceptron(patience=10, random_state=6).fit(CORNERS, LOGIC["xor"])
+    mistakes = clf.history_["mistakes"]
+    assert np.sum(mistakes == mistakes.min()) > 1
+    assert (clf.stop_, clf.n_iter_) == ("no progress", int(np.argmin(mistakes)) + 1 + 10)
+
+
 def test_a_clean_pass_wins_over_a_cycle():
     """At a fixed point without mistakes the weights repeat too."""
     clf = Perceptron(shuffle=False, start=[1.0, 1.0, -1.5]).fit(CORNERS, LOGIC["and"])
