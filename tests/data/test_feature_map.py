@@ -139,7 +139,7 @@ def test_rows_one_by_one_keep_all_features() -> None:
 def test_weights_that_run_off_have_their_names() -> None:
     few, wide, y, at = table()
     y = (few[:, 0] > 0.0).astype(int)
-    with pytest.warns(ConvergenceWarning, match=f"run off: x{at[0]}"):
+    with pytest.warns(ConvergenceWarning, match=rf"they diverge \(x{at[0]}"):
         sx.LinearClassifier(l2=0.0, fit_intercept=False).fit(wide, y)
 
 

@@ -213,7 +213,7 @@ def test_own_penalty_by_columns_and_refused_by_solvers_of_l2(rows) -> None:
     for solver in (LBFGS(), GradientDescent(batch_size=1)):
         with pytest.raises(ValueError, match="l2 alone"):
             LinearClassifier(penalty=Tikhonov(FACTORS), solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match="has a kink"):
+    with pytest.raises(ValueError, match="which is not smooth"):
         LinearClassifier("hinge", penalty=Tikhonov(FACTORS)).fit(X, y)
 
 
@@ -263,7 +263,7 @@ def test_registry_line() -> None:
         ),
         ({"penalty": ElasticNet(-1.0)}, ValueError, "l1 of penalty"),
         ({"penalty": ElasticNet(0.1, 0.0, (1.0,))}, ValueError, "has 1 entries"),
-        ({"penalty": ElasticNet(0.1), "loss": "hinge"}, ValueError, "has a kink"),
+        ({"penalty": ElasticNet(0.1), "loss": "hinge"}, ValueError, "which is not smooth"),
     ],
 )
 def test_refused_at_fit_and_nothing_changes(rows, parameters, kind, message) -> None:

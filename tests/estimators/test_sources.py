@@ -187,7 +187,10 @@ def test_the_monitor_reads_a_source():
         (lambda s: LinearClassifier().fit(s, sample_weight=WEIGHT), "but sample_weight was also"),
         (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "but y was also given"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
-        (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.whole), "scoring='roc_auc' is"),
+        (
+            lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.whole),
+            "scoring='roc_auc' needs arrays",
+        ),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
     ],
 )

@@ -155,7 +155,7 @@ def test_row_by_row_too_tol_means_the_gap(name, solver):
 
 def test_a_fit_cut_short_tells_the_gap_it_reached():
     X, y, _, l2, _ = problem(11, 2)
-    with pytest.warns(ConvergenceWarning, match=r"within .* of its minimum \(tol=1e-09 asks for"):
+    with pytest.warns(ConvergenceWarning, match=r"within .* of its minimum \(tol=1e-09 requires"):
         clf = LinearClassifier(l2=l2, solver=LBFGS(), max_iter=2, tol=1e-9).fit(X, y)
     assert clf.gap_ > 1e-9 * clf.objective_
     assert clf.objective_ - clf.gap_ <= least("logistic", X, y, np.ones(len(y)), l2, True)

@@ -131,7 +131,7 @@ def test_a_fit_in_a_callback_hands_the_interrupt_to_the_fit_around_it():
 def test_an_interrupted_partial_fit_keeps_its_pass_and_raises(clf):
     whole = clone(clf).partial_fit(X, Y).partial_fit(X, Y)
     clf.set_params(callbacks=[press])
-    with pytest.raises(KeyboardInterrupt, match="had ended, and is kept"):
+    with pytest.raises(KeyboardInterrupt, match="was complete, and is kept"):
         clf.partial_fit(X, Y)
     assert clf.n_iter_ == 1
     clf.set_params(callbacks=()).partial_fit(X, Y)

@@ -41,7 +41,7 @@ def test_separable_data_without_a_penalty_has_no_minimum(loss, solver):
         (text,) = warned(clf, rows, y)
         assert (clf.stop_, clf.converged_) == ("no minimum", False)
         assert f"the data is {word}" in text
-        assert set(re.search(r"run off: ([^)]*)\)", text)[1].split(", ")) == growing
+        assert set(re.search(r"they diverge \(([^)]*)\)", text)[1].split(", ")) == growing
         assert "give a penalty" in text
 
 
@@ -90,7 +90,7 @@ def test_the_coefficients_that_run_off_are_named():
     y = (rng.standard_normal(60) + frame["dose"] > 0) | (frame["rare"] > 0)
     (text,) = warned(LinearClassifier(l2=0.0), frame, y)
     assert "quasi-separable" in text
-    assert "run off: rare" in text
+    assert "they diverge (rare)" in text
     assert "dose" not in text
 
 
@@ -101,7 +101,7 @@ def test_a_verdict_that_costs_too_much_is_given_up(monkeypatch):
     (text,) = warned(clf, QUASI, QUASI_Y)
     assert not clf.converged_
     assert clf.stop_ == "no progress"
-    assert "was not settled" in text
+    assert "was not decided" in text
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
@@ -207,7 +207,7 @@ def test_a_free_feature_that_separates(penalty, tol):
     clf = LinearClassifier(penalty_weights=[0.0, 1.0, 1.0], tol=tol, **penalty)
     text, *_ = warned(clf, rows, y)
     assert clf.stop_ == "no minimum"
-    assert "run off: x0" in text
+    assert "they diverge (x0" in text
     assert "x1" not in text
     # The squared hinge attains 0.
     clf.set_params(loss="squared_hinge").fit(rows, y)
