@@ -42,7 +42,7 @@ def test_separable_data_without_a_penalty_has_no_minimum(loss, solver):
         assert (clf.stop_, clf.converged_) == ("no minimum", False)
         assert f"the data is {word}" in text
         assert set(re.search(r"they diverge \(([^)]*)\)", text)[1].split(", ")) == growing
-        assert "give a penalty" in text
+        assert "add a penalty" in text
 
 
 @pytest.mark.parametrize("solver", ["auto", LBFGS(), Newton(), GradientDescent()])
