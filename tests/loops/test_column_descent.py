@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from separatrix import loops
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 
 
 def problem(m, n, seed, kind="dense"):

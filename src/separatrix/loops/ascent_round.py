@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..losses import Logistic, MarginLoss, SquaredHinge
-from ..numeric.rows import Rows, row_nonzeros
+from ..numeric.rows import RowArrays, row_nonzeros
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .coordinate_ascent import coordinate_epoch_twin
@@ -58,7 +58,7 @@ class RoundResult(NamedTuple):
 
 
 def ascent_round(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -99,7 +99,7 @@ def ascent_round(
 
 
 def ascent_round_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -179,7 +179,7 @@ def shuffled_twin(rows: Ints, orders: EpochOrders, number: int) -> Ints:
 
 
 def visit_again_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -206,7 +206,7 @@ def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: f
 
 
 def subspace_step_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,

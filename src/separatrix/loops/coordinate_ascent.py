@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses import Logistic, MarginLoss, SquaredHinge
-from ..numeric.rows import Rows, row_nonzeros
+from ..numeric.rows import RowArrays, row_nonzeros
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import COMPILED, Interrupted, stop_requested
@@ -27,7 +27,7 @@ class EpochResult(NamedTuple):
 
 
 def coordinate_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -57,7 +57,7 @@ def coordinate_epoch(
 
 
 def coordinate_epoch_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,

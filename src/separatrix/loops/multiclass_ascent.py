@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import Rows, row_nonzeros
+from ..numeric.rows import RowArrays, row_nonzeros
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import Interrupted, stop_requested
@@ -24,7 +24,7 @@ class MulticlassEpochResult(NamedTuple):
 
 
 def multiclass_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Ints,
     alpha: Array,
     lines: Array,
@@ -54,7 +54,7 @@ def multiclass_epoch(
 
 
 def multiclass_epoch_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: Ints,
     alpha: Array,
     lines: Array,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import CsrRows
+from ..numeric.rows import CsrArrays
 from ..numeric.types import AnyArray, Array
 from ._compiled import _loops
 
@@ -25,7 +25,7 @@ QUERY = re.compile(rb"qid:-?[0-9]+")
 class SvmlightRows(NamedTuple):
     """The rows of a text, up to its first flaw."""
 
-    X: CsrRows
+    X: CsrArrays
     labels: Array
     left_out: int
     """Entries of features beyond the last one."""
@@ -48,7 +48,7 @@ def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightR
     n, count, left_out, flaw, at = _loops.svmlight_rows(
         text, first_index, features, labels, values, indices, indptr
     )
-    X = CsrRows(values[:count], indices[:count], indptr[: n + 1], features)
+    X = CsrArrays(values[:count], indices[:count], indptr[: n + 1], features)
     return SvmlightRows(X, labels[:n], left_out, flaw, at)
 
 
@@ -73,7 +73,7 @@ def parse_svmlight_twin(text: AnyArray, first_index: int, features: int) -> Svml
             indptr.append(len(values))
         begin += len(line) + 1
     parts = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
-    X = CsrRows(np.array(values, dtype=np.float64), *parts, features)
+    X = CsrArrays(np.array(values, dtype=np.float64), *parts, features)
     return SvmlightRows(X, np.array(labels, dtype=np.float64), left_out, flaw, at)
 
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
 from ..losses import CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, OneVsRest, Softmax
 from ..losses.one_vs_rest import signs
@@ -125,14 +124,14 @@ class ExactValue(Sum[tuple[float, float]]):
 
 
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:
-    high, low = loops.compensated_scores(block.X, W)
+    high, low = block.rows.compensated_scores(W)
     if W_low is not None:
-        high, low = _difference(high, low, -loops.scores(block.X, W_low), np.zeros(1))
+        high, low = _difference(high, low, -block.rows.scores(W_low), np.zeros(1))
     if block.weight is not None:  # as if absent, even where its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)
     if not finite.all():  # what overflows has no low part
-        high = np.where(finite, high, loops.scores(block.X, W))
+        high = np.where(finite, high, block.rows.scores(W))
         low = np.where(finite, low, 0.0)
     return high, low
 
@@ -186,9 +185,7 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
             raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")
         sign = signs(block.y, high) if isinstance(loss, OneVsRest) else block.y[:, None]
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        sums = Pair(
-            *loops.compensated_transpose_product(block.X, -block.weights[:, None] * a * sign)
-        )
+        sums = Pair(*block.rows.compensated_transpose_product(-block.weights[:, None] * a * sign))
         conjugates = binary.conjugate(a).sum(axis=1)
         losses = loss_of_pairs(loss, block.y, high, low)
         return _weighted(block, losses), _weighted(block, conjugates), sums

@@ -23,12 +23,10 @@ import scipy.linalg
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from .. import loops
 from ..data import Block
 from ..losses import Loss, OneVsRest, Squared
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, flag, real, whole
-from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
@@ -209,7 +207,7 @@ def qr_svd(objective: Objective) -> Array:
             at = slice(start, min(start + QR_ROWS, n))
             root = np.sqrt(weight[at] / objective.source.weight_sum)
             x = np.empty((len(root), d + k))
-            x[:, :d] = to_dense(slice_rows(block.X, at.start, at.stop)) - mean
+            x[:, :d] = block.rows.part(at.start, at.stop).to_dense() - mean
             x[:, d:] = y[at] - target
             triangle = np.concatenate([triangle, x * root[:, None]])
             if len(triangle) > 2 * (d + k):
@@ -338,7 +336,7 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     def product(u: Array) -> Array:
         w = u.ravel()
         W = np.append(w, -(w @ mean))[None]
-        parts = [loops.scores(block.X, W)[:, 0] * root for block, root in blocks()]
+        parts = [block.rows.scores(W)[:, 0] * root for block, root in blocks()]
         return np.concatenate(parts)
 
     def transposed(z: Array) -> Array:
@@ -347,7 +345,7 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         start = 0
         for block, root in blocks():
             at = slice(start, start + len(root))
-            loops.transpose_product(block.X, (z[at] * root)[:, None], out)
+            block.rows.transpose_product((z[at] * root)[:, None], out)
             start = at.stop
         product: Array = out[0, :-1] - out[0, -1] * mean
         return product

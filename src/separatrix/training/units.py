@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Source
 from ..data.feature_map import FeatureMap
 from ..losses import CrammerSinger, Softmax
@@ -24,6 +23,7 @@ from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.accuracy import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
 from ..penalties import L2
+from ..rows import DenseRows
 from ..solvers import Step
 
 
@@ -167,6 +167,6 @@ class GivenUnits:
         for g, rest in zip(high, low, strict=True):
             # Of every feature: its sum less the mean times that of the bias, which may cancel.
             bias, columns = np.array([[g[-1], rest[-1]]]), [-scaling.mean, -scaling.mean, g[:-1]]
-            found, lost = loops.compensated_scores(bias, np.column_stack(columns))
+            found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
             g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
         return Pair(features.left(high / scaling.scale), features.left(low / scaling.scale))

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from separatrix import Perceptron, loops
 from separatrix.data import labels
 from separatrix.losses import PerceptronLoss
-from separatrix.numeric.rows import CsrRows, shape_of
+from separatrix.numeric.rows import shape_of
+from separatrix.rows import CsrRows
 
 PASSES = 25
 

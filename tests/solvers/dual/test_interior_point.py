@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from separatrix import L2, DualAscent, LinearClassifier, Objective
 from separatrix.data import ArraySource
 from separatrix.losses import Hinge, SquaredHinge
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 from separatrix.solvers import choose
 from separatrix.solvers.dual.interior_point import InteriorPointRun
 from separatrix.solvers.dual.losses import dual_loss_of

@@ -222,7 +222,7 @@ class _Removal:
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         """A few rows at a time in standardised variables."""
         for block in self.source.batches(QR_ROWS):
-            z = self.standardization.rows(block.X)
+            z = block.rows.standardized(self.standardization)
             z[:, -1] *= self.objective.intercept
             yield block.at, z
 

@@ -23,7 +23,6 @@ from scipy.linalg import lapack
 
 from ...data import ArraySource
 from ...data.arrays import as_arrays
-from ...numeric.rows import to_dense
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
@@ -110,7 +109,7 @@ class _Problem:
     def rows(self, size: int) -> Iterator[tuple[slice, Array]]:
         """So many at a time."""
         for block in self.source.batches(size):
-            yield block.at, (to_dense(block.X) - self.mean) * self.root[block.at, None]
+            yield block.at, (block.rows.to_dense() - self.mean) * self.root[block.at, None]
 
 
 def _by_singular_values(problem: _Problem) -> Array:

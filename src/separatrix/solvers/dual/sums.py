@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, InMemory, Sum
 from ...losses import Loss
-from ...numeric.rows import shape_of, slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array, Ints
 from .dual_loss import DualLoss, DualSums
@@ -60,8 +58,8 @@ class AlphaSums(Sum[tuple[Array, Array]]):
         c, conjugates = self.dual_loss.coefficients(block.y, alpha)
         if block.weight is not None:
             c, conjugates = c * block.weight[:, None], conjugates * block.weight[:, None]
-        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, c, rows)
+        rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
+        block.rows.transpose_product(c, rows)
         return rows, conjugates.sum(axis=0)
 
 
@@ -89,8 +87,8 @@ class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
         counted[out - block.start] = 0.0
         alpha = self.dual_loss.subgradient(block.y, s)
         slopes, conjugates = self.dual_loss.coefficients(block.y, alpha)
-        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, counted[:, None] * slopes, rows)
+        rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
+        block.rows.transpose_product(counted[:, None] * slopes, rows)
         return value, rows, counted @ conjugates, [distance]
 
 
@@ -108,7 +106,7 @@ class Subgradients(Sum[tuple[list[Array]]]):
 
 def scores_of(block: Block, W: Array) -> Array:
     """Of every row, (n, k); 0 of those without weight, even where theirs overflow."""
-    scores = loops.scores(block.X, W)
+    scores = block.rows.scores(W)
     if block.weight is not None:
         scores[block.weight == 0.0] = 0.0
     return scores
@@ -138,11 +136,11 @@ class SmoothedSums(Sum[Smoothed]):
         if self.scores is not None:
             here = self.scores[block.at]
         own = replace(self, center=self.center[block.at], scores=here)
-        pieces = []
+        rows, pieces = block.rows, []
         for start in range(0, len(block.y), SOME_ROWS):
             stop = min(start + SOME_ROWS, len(block.y))
             weight = None if block.weight is None else block.weight[start:stop]
-            piece = Block(slice_rows(block.X, start, stop), block.y[start:stop], weight, start)
+            piece = Block(rows.part(start, stop).X, block.y[start:stop], weight, start)
             pieces.append(piece)
         sums = ordered_sum(lambda piece: own._of_piece(piece, here[piece.at], known), pieces, 1)
         return *sums, ([] if known else [here])
@@ -153,13 +151,13 @@ class SmoothedSums(Sum[Smoothed]):
         """The same of a few rows; their scores ``s`` are written if they are not known."""
         y, c, center = block.y, block.weights, self.center[block.at]
         if not known:
-            loops.scores(block.X, self.W, s)
+            block.rows.scores(self.W, s)
             if block.weight is not None:
                 s[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
         a = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
         slopes, conjugates = self.dual_loss.coefficients(y, a)
         rows = np.zeros((self.dual_loss.groups, self.W.shape[1]))
-        loops.transpose_product(block.X, c[:, None] * slopes, rows)
+        block.rows.transpose_product(c[:, None] * slopes, rows)
         smooth = self.dual_loss.value(y, s, a, center, self.penalty_parameter)
         proximal = np.sum((a - center) ** 2, axis=1) / (2.0 * self.penalty_parameter)
         return (
