@@ -48,10 +48,7 @@ class Rows(ABC):
     @property
     def visits(self) -> Visits:
         """The same rows for a visit one by one; TypeError where that is not possible."""
-        raise TypeError(
-            f"{type(self).__name__} offers sums over its rows, but no visits row by row: use a "
-            "solver of all rows such as LBFGS() or Newton()"
-        )
+        raise not_in_memory(self)
 
     # ---- storage -----------------------------------------------------------------------------
 
@@ -238,6 +235,14 @@ class Rows(ABC):
             else:
                 total += (c[:, None] * z).T @ z
         return total
+
+
+def not_in_memory(rows: Rows) -> TypeError:
+    """The error where a storage offers sums only."""
+    return TypeError(
+        f"{type(rows).__name__} offers sums over its rows, but no visits row by row: use a solver "
+        "of all rows such as LBFGS() or Newton(), or pass a NumPy array or a SciPy sparse matrix"
+    )
 
 
 class Visits(ABC):

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..numeric.types import AnyArray
-from .base import Rows
+from .base import Rows, not_in_memory
 from .csr import CsrRows
 from .dense import DenseRows
 from .host import HostRows
@@ -34,10 +34,7 @@ def host_rows_of(X: RowsLike) -> HostRows:
     """Rows whose stored values are in memory; TypeError for any other storage."""
     rows = rows_of(X)
     if not isinstance(rows, HostRows):
-        raise TypeError(
-            f"the values that {type(rows).__name__} stores are not in memory as numbers: pass a "
-            "NumPy array or a SciPy sparse matrix"
-        )
+        raise not_in_memory(rows)
     return rows
 
 

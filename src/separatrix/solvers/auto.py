@@ -9,6 +9,7 @@ import numpy as np
 from ..data import Block, InMemory, Source, Sum
 from ..losses import MarginLoss, OneVsRest, SquaredHinge
 from ..numeric.dot import dot
+from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Ints
 from ..objective import Objective
@@ -184,9 +185,10 @@ def _mean_squared_correlation(objective: Objective) -> float:
     """
     n, d = objective.source.n_rows, objective.source.n_features
     numbers = np.unique(np.linspace(0, n - 1, CORRELATION_ROWS).astype(np.int64))
-    rows = [block.rows.to_dense() for block in objective.in_memory.take(numbers).blocks()]
     mean, deviation = objective.moments
-    some = (np.concatenate(rows) - mean) / np.where(deviation > 0.0, deviation, 1.0)
+    units = Standardization(mean, np.append(np.where(deviation > 0.0, deviation, 1.0), 1.0))
+    blocks = objective.in_memory.take(numbers).blocks()
+    some = np.concatenate([block.rows.standardized(units)[:, :-1] for block in blocks])
     with one_blas_thread(len(some) ** 2 * d):
         products = some @ some.T
     apart = ~np.eye(len(some), dtype=np.bool_)
