@@ -27,7 +27,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
-from ...solvers.least_squares import QR_ROWS, targets
+from ...solvers.least_squares_sums import QR_ROWS, targets
 from .row_space import center, products, products_tell, triangle
 from .thresholds import FEW_PENALTIES, SVD_VALUES
 
