@@ -138,6 +138,11 @@ class ArraySource(InBlocks):
         return self.stored.storage
 
     @property
+    def rounding(self) -> float:
+        """That of the storage."""
+        return self.stored.rounding
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.stored.dtype

@@ -16,6 +16,7 @@ from ..loops import (
 )
 from ..losses import MarginLoss
 from ..numeric.threads import running_sum
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from ..rows import Storage
 from .blocks import (
@@ -163,6 +164,11 @@ class Source(ABC):
     def class_moments(self) -> ClassMoments | None:
         """Sums of every feature by class, if they are known or will be remembered; else None."""
         return None
+
+    @property
+    def rounding(self) -> float:
+        """Largest relative error of a product, or of adding a number, in its sums."""
+        return EPS
 
     @property
     def far_off(self) -> Array | None:

@@ -84,6 +84,11 @@ class Subset(InBlocks):
         return self.source.threads
 
     @property
+    def rounding(self) -> float:
+        """Relative error of its sums."""
+        return self.source.rounding
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.source.dtype

@@ -51,6 +51,11 @@ class WrappedSource(Source):
         return self.source.weight_sum
 
     @property
+    def rounding(self) -> float:
+        """Relative error of its sums."""
+        return self.source.rounding
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.source.dtype

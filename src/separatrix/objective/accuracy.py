@@ -24,9 +24,8 @@ from ..numeric.types import AnyArray, Array
 from ..penalties import SparsityInducing
 from .objective import Objective
 
-# Of the products and sums that J, or a bound on it, is made of. Errors of J in units of this and of
-# the size of the scores stayed below 0.2 in all trials, for 1 to 5,000 features.
-SUMS = 10 * EPS  # of sums of what is not negative, relative
+ROUNDINGS = 10  # of a sum over rows of what is not negative, in units of ``Source.rounding``
+SUMS = ROUNDINGS * EPS  # of such a sum in double precision, relative
 EXACT = 5e-13  # of J: what may be unsure of it before it is summed again
 
 
@@ -57,12 +56,19 @@ def steepness(loss: Loss, mean: float) -> float:
     return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
 
 
+def sum_rounding(objective: Objective) -> float:
+    """Relative error of a sum over the rows of what is not negative."""
+    return ROUNDINGS * objective.source.rounding
+
+
 def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) -> float:
     """How far J at W may be from the value that was summed for it.
 
     What is said to be little need not be known better.
     """
-    unit = EPS * steepness(objective.loss, value)
+    # Of the products and sums that J is made of. In units of this, and of the size of the scores,
+    # errors of J stayed below 0.2 in all trials with the compiled loops, for 1 to 5,000 features.
+    unit = objective.source.rounding * steepness(objective.loss, value)
     least = np.inf
     square = objective.known_mean_square
     if square is not None and np.isfinite(square):
@@ -72,7 +78,7 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
-    return least + SUMS * abs(value)
+    return least + sum_rounding(objective) * abs(value)
 
 
 def rounding_apart(objective: Objective, value: float, above: float) -> float:
@@ -88,7 +94,7 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
     if objective.source.far_off is not None:
         size += 2.0 * np.hypot.reduce(objective.source.far_off)
     distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
-    return float(EPS * steepness(objective.loss, value) * size * distance)
+    return float(objective.source.rounding * steepness(objective.loss, value) * size * distance)
 
 
 def underflow(objective: Objective, W: Array) -> float:

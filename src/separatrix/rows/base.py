@@ -20,6 +20,7 @@ from ..loops import (
 )
 from ..losses import Loss, MarginLoss
 from ..numeric.standardization import Standardization
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GRAM_ROWS
 
@@ -39,6 +40,9 @@ class Rows(ABC):
     """Whether a compiled loop reads them."""
     storage: ClassVar[Storage] = "dense"
     """``csr`` if only values that are not 0 are stored, so that rows are not centred."""
+
+    rounding: ClassVar[float] = EPS
+    """Largest relative error of a product, or of adding a number, in its sums."""
 
     @property
     def X(self) -> Any:  # noqa: N802

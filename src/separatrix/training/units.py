@@ -21,7 +21,14 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
+from ..objective.accuracy import (
+    ExactTangents,
+    ExactValue,
+    Pair,
+    Tangents,
+    steepness,
+    sum_rounding,
+)
 from ..penalties import L2
 from ..rows import DenseRows
 from ..solvers import Step
@@ -96,7 +103,9 @@ class GivenUnits:
         They, and the weights, are rounded as often as the products. What of the latter is relative
         to the value is not.
         """
-        return 0.0 if self.standardization is None else 2.0 * (of_sums - SUMS * abs(value))
+        if self.standardization is None:
+            return 0.0
+        return 2.0 * (of_sums - sum_rounding(self.objective) * abs(value))
 
     def rounding_of_weights(self, W: Array, value: float) -> float:
         """How far J at the returned weights may be from J at W: the bias is rounded at its size."""

@@ -34,7 +34,7 @@ from ...numeric.dot import dot
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS, rounding, steepness
+from ...objective.accuracy import SUMS, rounding, steepness, sum_rounding
 from ...penalties import Penalty, SparsityInducing
 
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
@@ -95,7 +95,7 @@ def conjugate_rounding(
     conjugate = mean_conjugate(objective, W, at) if conjugate is None else conjugate
     loss_mean = at.value - objective.penalty.value(W)
     sizes = loss_mean + abs(conjugate + loss_mean)
-    return SUMS * sizes + rounding(objective, W, loss_mean)
+    return sum_rounding(objective) * sizes + rounding(objective, W, loss_mean)
 
 
 def feasible_lower_bound(

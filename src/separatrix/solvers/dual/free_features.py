@@ -35,7 +35,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS, steepness
+from ...objective.accuracy import SUMS, steepness, sum_rounding
 from ...objective.sums import WorkingHessian
 from ...penalties import L2, SparsityInducing
 from .bounds import LowerBound, scaled_bound
@@ -90,7 +90,7 @@ def corrected_lower_bound(
     V = V + np.copysign(size + SUMS * np.abs(V), V)
     V[:, free] = 0.0
     bound, V = scaled_bound(penalty, -found.conjugate - change, V)
-    return LowerBound(bound, SUMS * found.conjugate_size, V)
+    return LowerBound(bound, sum_rounding(objective) * found.conjugate_size, V)
 
 
 def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool | None:
@@ -164,7 +164,7 @@ def _correction(
     size = np.append(_sizes(objective), 1.0)[some]
     size = (size + np.append(np.abs(own.mean), 0.0)) / own.scale
     unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
-    rounding = SUMS * steepness(objective.loss, max(at.value, 0.0)) * size
+    rounding = sum_rounding(objective) * steepness(objective.loss, max(at.value, 0.0)) * size
     balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
     basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
     most = (1.0 + SUMS) * left + (1.0 if rounded else EPS) * rounding
