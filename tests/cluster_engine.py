@@ -10,8 +10,8 @@ import numpy as np
 from separatrix.data.cluster.engine import Engine
 from separatrix.data.cluster.parts import fold, loaded
 from separatrix.data.cluster.source import ClusterSource
-from separatrix.numeric.rows import CsrRows, as_scipy, slice_rows
 from separatrix.numeric.tree_sum import TreeSum
+from separatrix.rows import CsrRows, rows_of
 
 
 class HereEngine(Engine):
@@ -54,8 +54,8 @@ def clustered(X, y, classes, weight, edges, workers=3):
     labels = classes[(y > 0).astype(int) if len(classes) == 2 else y]
 
     def part(start, stop):
-        some = slice_rows(X, start, stop)
-        some = as_scipy(some) if isinstance(X, CsrRows) else np.array(some)
+        some = rows_of(X).part(start, stop).X
+        some = rows_of(some).as_scipy() if isinstance(X, CsrRows) else np.array(some)
         return (some, labels[start:stop], None if weight is None else weight[start:stop])
 
     return ClusterSource(HereEngine([part(*ends) for ends in pairwise(edges)], workers))

@@ -15,7 +15,8 @@ from separatrix import (
     Objective,
     get_loss,
 )
-from separatrix.numeric.rows import CsrRows, to_dense
+from separatrix.numeric.rows import to_dense
+from separatrix.rows import CsrRows
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 KINDS = ["dense", "float32", "csr", "csr_long"]

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.losses import get_loss, names
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 
 LOSSES = [get_loss(name) for name in names() if name != "zero_one"]
 LAYOUTS = ["dense32", "dense64", "csr32", "csr64", "csr64_long"]

@@ -23,7 +23,7 @@ from separatrix import (
     get_loss,
 )
 from separatrix.data import Block, Subset
-from separatrix.numeric.rows import CsrRows, as_scipy, slice_rows
+from separatrix.rows import CsrRows, rows_of
 
 EDGES = [0, 0, 7, 8, 8, 60, 61, 130, 200, 240, 240]
 N, D = EDGES[-1], 4
@@ -48,7 +48,7 @@ class Chunked(Source):
         X, y, weight, _ = self.whole
         for start, stop in pairwise(EDGES):
             some = None if weight is None else weight[start:stop]
-            yield Block(slice_rows(X, start, stop), y[start:stop], some, start)
+            yield Block(rows_of(X).part(start, stop).X, y[start:stop], some, start)
 
 
 class ChunkedSparse(Chunked):
@@ -97,8 +97,8 @@ def read_rows(X, y, classes, weight, **options):
 
     def pieces():
         for start, stop in pairwise(range(0, N + 1, 48)):
-            rows = slice_rows(X, start, stop)
-            some = as_scipy(rows) if sparse else rows
+            rows = rows_of(X).part(start, stop).X
+            some = rows_of(rows).as_scipy() if sparse else rows
             at = slice(start, stop)
             yield (some, labels[at]) if weight is None else (some, labels[at], weight[at])
 

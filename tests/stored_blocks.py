@@ -6,7 +6,7 @@ import numpy as np
 
 from separatrix.data.blocks import Block
 from separatrix.data.files.cache.file import CacheWriter
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 
 IDENTITY = {"format": "csv", "files": [{"path": "a.csv", "size": 3, "mtime_ns": 7}], "options": {}}
 

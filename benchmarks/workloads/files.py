@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 
 import separatrix
 from separatrix.data.files.readers.formats import open_reader
-from separatrix.numeric.rows import as_scipy
+from separatrix.rows import rows_of
 
 from .. import data
 from ..contest import OURS, Contest, Contestant, Judge
@@ -58,7 +58,7 @@ def parse_svmlight(n: int, d: int, nonzeros: int) -> Contest:
         return list(open_reader(path).pieces())
 
     def matrix(pieces: Any) -> Any:
-        return sp.vstack([as_scipy(piece.X) for piece in pieces], format="csr")
+        return sp.vstack([rows_of(piece.X).as_scipy() for piece in pieces], format="csr")
 
     def error(made: Any) -> float:
         rounded = np.array([float(f"{value:.{DIGITS}g}") for value in X.data])

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .config import LinkedToPages
 from .data.validation import check_rows
 from .numeric import checks
-from .numeric.rows import CsrRows
 from .numeric.types import AnyArray, Array, Ints
+from .rows import rows_of
 
 BLOCK = 2**20  # numbers in a block: 8 MB
 
@@ -143,11 +143,7 @@ class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _rows(X: Any, owner: RadialBasis) -> Any:
     """X after the checks of every estimator, as a NumPy array or a SciPy sparse array."""
-    rows = check_rows(X, owner=owner)
-    if not isinstance(rows, CsrRows):
-        return rows
-    shape = len(rows.indptr) - 1, rows.n_features
-    return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+    return rows_of(check_rows(X, owner=owner)).as_matrix()
 
 
 def _dense(rows: Any) -> AnyArray:

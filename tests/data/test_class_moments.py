@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from separatrix.data import class_moments
 from separatrix.data.class_moments import RunningMoments, group_sums
 from separatrix.data.validation import check_rows
-from separatrix.numeric.rows import slice_rows
 from separatrix.numeric.standardization import Standardization
+from separatrix.rows import rows_of
 
 N, D, K = 700, 5, 3
 
@@ -39,7 +39,7 @@ def expected(X, weight, codes, shift, k=K):
 def test_sums_of_groups(rng, sparse, dtype):
     X, rows, weight, codes = data(rng, sparse, dtype)
     shift = None if sparse else rng.standard_normal(D)
-    found = group_sums(rows, weight, codes, K, shift)
+    found = group_sums(rows_of(rows), weight, codes, K, shift)
     for one, other in zip(found, expected(X, weight, codes, 0.0 if sparse else shift), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11)
 
@@ -52,7 +52,7 @@ def test_running_sums_weighed_and_standardised(rng, sparse):
     running = RunningMoments()
     for start in range(0, N, 200):
         at = slice(start, min(start + 200, N))
-        running.add(slice_rows(rows, at.start, at.stop), weight[at], codes[at])
+        running.add(rows_of(rows).part(at.start, at.stop), weight[at], codes[at])
     running = RunningMoments.from_dict(json.loads(json.dumps(running.to_dict())), K + 1, D)
     order, features = np.array([2, 0, K, 1]), D + sparse
     counts = np.bincount(codes, weight)[order]
@@ -76,9 +76,9 @@ def test_too_many_sums_are_not_kept(rng, monkeypatch):
     monkeypatch.setattr(class_moments, "MOST_SUMS", 2 * D)
     _, rows, weight, codes = data(rng, sparse=False)
     running = RunningMoments()
-    running.add(rows[:9], weight[:9], codes[:9] % 2)
+    running.add(rows_of(rows[:9]), weight[:9], codes[:9] % 2)
     assert running.of_codes(np.arange(2), D, np.ones(2)) is not None
-    running.add(rows, weight, codes)
-    running.add(rows[:9], weight[:9], codes[:9] % 2)
+    running.add(rows_of(rows), weight, codes)
+    running.add(rows_of(rows[:9]), weight[:9], codes[:9] % 2)
     assert running.of_codes(np.arange(2), D, np.ones(2)) is None
     assert RunningMoments.from_dict(running.to_dict(), K, D).bounded is False

@@ -19,7 +19,7 @@ from separatrix import (
     loops,
 )
 from separatrix.data.validation import check_rows
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 
 X, Y = overlapping(60, 4)
 EVERY = [

@@ -14,7 +14,7 @@ from separatrix.data.standardized import StandardizedRows, StandardizedSource, s
 from separatrix.data.validation import check_rows
 from separatrix.data.wrapped import SumOfMapped
 from separatrix.losses import get_loss
-from separatrix.numeric.rows import CsrRows, slice_rows, to_dense
+from separatrix.numeric.rows import to_dense
 from separatrix.numeric.standardization import Standardization
 from separatrix.objective.objective import Objective
 from separatrix.objective.sums import (
@@ -27,6 +27,7 @@ from separatrix.objective.sums import (
 )
 from separatrix.penalties import L2
 from separatrix.proofs.rounding import rounding
+from separatrix.rows import CsrRows, rows_of
 
 N, D = 2000, 4
 CLASSES = np.array([0, 1])
@@ -55,7 +56,7 @@ def test_rows_are_those_of_the_formula(rng, sparse, dtype):
     assert in_memory.storage == source.storage
     np.testing.assert_allclose(to_dense(in_memory.X), expected, rtol=4 * near, atol=near)
     for start, stop in ((0, 0), (3, 4), (500, 1900)):  # sparse ones share the arrays of all
-        some = StandardizedRows(how).rows(slice_rows(source.X, start, stop))
+        some = StandardizedRows(how).rows(rows_of(source.X).part(start, stop))
         np.testing.assert_array_equal(to_dense(some), to_dense(in_memory.X)[start:stop])
     wrapped = StandardizedSource(source, how)
     (block,) = wrapped.blocks()

@@ -11,7 +11,7 @@ from loops import twins
 from separatrix import loops
 from separatrix.data.validation import check_rows
 from separatrix.losses import get_loss, names
-from separatrix.numeric.rows import slice_rows
+from separatrix.rows import rows_of
 
 JOINT = [get_loss(name).multiclass() for name in names() if name != "zero_one"]
 
@@ -228,5 +228,5 @@ def test_squared_norms_equal_their_twin(level, kind, d):
     held = stored(X, kind)
     expected = twins.squared_norms(held)
     np.testing.assert_allclose(loops.squared_norms(held), expected, rtol=1e-14)
-    some = slice_rows(held, 5, 20)  # a block of a larger table
+    some = rows_of(held).part(5, 20).X  # a block of a larger table
     np.testing.assert_allclose(loops.squared_norms(some), expected[5:20], rtol=1e-14)

@@ -9,7 +9,7 @@ from loops import twins
 from scipy.optimize import minimize
 
 from separatrix import loops
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 
 
 def problem(m, n, seed, kind="dense"):

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from loops import twins
 
 from separatrix import loops
-from separatrix.numeric.rows import CsrRows, slice_rows
+from separatrix.rows import CsrRows
 
 
-def rows_of(n, d, value, index):
+def random_rows(n, d, value, index):
     X = sp.random_array((n, d), density=0.3, rng=np.random.default_rng(n), format="csr")
     return X, CsrRows(X.data.astype(value), X.indices.astype(index), X.indptr.astype(index), d)
 
@@ -20,9 +20,9 @@ def rows_of(n, d, value, index):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("features", [[], [0], [6, 2, 3], range(7)])
 def test_columns_are_those_of_the_twin_and_of_scipy(value, index, features):
-    X, rows = rows_of(20, 7, value, index)
+    X, rows = random_rows(20, 7, value, index)
     features = np.array(features, dtype=np.int64)
-    some, first = slice_rows(rows, 3, 17), 3
+    some, first = rows.part(3, 17), 3
     for of, begin, end in ((rows, 0, 20), (some, first, 17)):
         made, twin = loops.csr_columns(of, features), twins.csr_columns(of, features)
         for one, other in zip(made, twin, strict=True):
@@ -34,7 +34,7 @@ def test_columns_are_those_of_the_twin_and_of_scipy(value, index, features):
 
 
 def test_what_does_not_fit_is_refused():
-    _, rows = rows_of(5, 3, np.float64, np.int32)
+    _, rows = random_rows(5, 3, np.float64, np.int32)
     place, none = np.array([0, 1, -1], dtype=np.int32), np.zeros(0, dtype=np.int64)
     with pytest.raises(ValueError, match="place: expected shape"):
         loops._compiled._loops.column_sizes(rows, place[:2], np.zeros(2, dtype=np.int64))

@@ -13,7 +13,8 @@ from layouts import LAYOUTS, data, stored
 from separatrix import loops
 from separatrix.data.validation import check_rows
 from separatrix.losses import get_loss
-from separatrix.numeric.rows import CsrRows, slice_rows, take_rows, to_dense
+from separatrix.numeric.rows import to_dense
+from separatrix.rows import CsrRows, rows_of
 
 
 def test_levels_agree(rng):
@@ -73,7 +74,7 @@ def test_rows_of_every_origin_are_read_without_a_copy():
     rows = check_rows(csr)
     assert np.shares_memory(rows.data, csr.data)
     assert np.shares_memory(rows.indices, csr.indices)
-    part = slice_rows(rows, 1, 3)
+    part = rows_of(rows).part(1, 3).X
     assert np.shares_memory(part.indptr, csr.indptr)
     np.testing.assert_array_equal(to_dense(part), np.eye(3)[1:])
     np.testing.assert_array_equal(loops.scores(part, np.array([[1.0, 2, 3, 4]]))[:, 0], [6, 7])
@@ -84,7 +85,7 @@ def test_picked_rows_are_those_rows(kind, rng):
     X, _, _ = data(50, 6)
     rows = stored(X, kind)
     for at in (np.arange(10, 20), np.array([3, 7, 49]), np.array([], dtype=int)):
-        np.testing.assert_allclose(to_dense(take_rows(rows, at)), X[at], rtol=1e-7)
+        np.testing.assert_allclose(to_dense(rows_of(rows).take(at).X), X[at], rtol=1e-7)
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from problems import objective_of
 
-from separatrix.numeric.rows import CsrRows, slice_rows
 from separatrix.numeric.standardization import Standardization
-from separatrix.objective.gram import gram, gram_blocked, stays_sparse
+from separatrix.objective.gram import gram_blocked
+from separatrix.rows import CsrRows, DenseRows
 
 
 @pytest.mark.parametrize("d", [1, 255, 256, 700])
@@ -17,8 +17,8 @@ def test_products_in_tiles_are_the_products(d):
     rng = np.random.default_rng(0)
     X, weight = rng.standard_normal((300, d)) + 5.0, rng.integers(0, 3, 300).astype(float)
     standardization = Standardization(X.mean(axis=0), rng.random(d + 1) + 0.5)
-    expected = gram(X, weight, standardization)
-    parts = [(X[at], weight[at]) for at in (slice(0, 90), slice(90, 300))]
+    expected = DenseRows(X).gram(weight, standardization)
+    parts = [(DenseRows(X[at]), weight[at]) for at in (slice(0, 90), slice(90, 300))]
     for dtype, near in ((np.float64, 1e-13), (np.float32, 1e-5)):
         one, two = (gram_blocked(parts, standardization, dtype, threads) for threads in (1, 2))
         assert one.dtype == dtype
@@ -39,15 +39,15 @@ def test_products_of_few_stored_values_are_the_products(d, index, far):
     Z = np.column_stack([X - X.mean(axis=0), np.ones(200)]).astype(np.longdouble) / scale
     stored = sp.csr_array(X)
     rows = CsrRows(stored.data, stored.indices.astype(index), stored.indptr.astype(index), d)
-    assert stays_sparse(rows, standardization) == (d > 3 and far < 1e4)
+    assert rows.sums_stored_alone(standardization) == (d > 3 and far < 1e4)
     for weight in (rng.random(200), rng.standard_normal(200), np.zeros(200)):
         expected = np.asarray((Z * weight[:, None]).T @ Z, dtype=np.float64)
         near = 1e-12 * max(1.0, far**2 if far < 1e4 else 1.0)
-        np.testing.assert_allclose(gram(rows, weight, standardization), expected, atol=near)
+        np.testing.assert_allclose(rows.gram(weight, standardization), expected, atol=near)
         if weight.min() >= 0.0:
             parts = [
-                (slice_rows(rows, 0, 90), weight[:90]),
-                (slice_rows(rows, 90, 200), weight[90:]),
+                (rows.part(0, 90), weight[:90]),
+                (rows.part(90, 200), weight[90:]),
             ]
             got = gram_blocked(parts, standardization, np.float64, 2)
             np.testing.assert_allclose(got, expected, atol=near)

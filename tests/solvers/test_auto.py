@@ -19,7 +19,8 @@ from separatrix import (
     Objective,
     get_loss,
 )
-from separatrix.numeric.rows import CsrRows, to_dense
+from separatrix.numeric.rows import to_dense
+from separatrix.rows import CsrRows
 from separatrix.solvers import choose
 
 

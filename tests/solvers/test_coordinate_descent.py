@@ -24,7 +24,7 @@ from separatrix import (
     minimize,
     path,
 )
-from separatrix.objective import columns
+from separatrix.rows import DenseRows
 from separatrix.solvers import choose, coordinate_descent, model_descent
 from separatrix.solvers.coordinate_descent import working_set
 
@@ -271,13 +271,13 @@ def test_columns_that_store_nothing_cost_nothing():
 def test_along_a_path_columns_are_copied_once(monkeypatch):
     X, y = problem(n=60, d=500)
     copied = []
-    taken = columns._copied
+    taken = DenseRows.columns
 
-    def copy(X, means, features):
+    def copy(rows, features, means):
         copied.extend(features.tolist())
-        return taken(X, means, features)
+        return taken(rows, features, means)
 
-    monkeypatch.setattr(columns, "_copied", copy)
+    monkeypatch.setattr(DenseRows, "columns", copy)
     found = path(X, y, strengths=20, smallest=0.2, solver=CoordinateDescent())
     assert len(found.strengths) == 20
     assert len(copied) < 2 * len(set(copied))

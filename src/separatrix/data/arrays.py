@@ -9,19 +9,12 @@ import numpy as np
 
 from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
-from ..numeric.rows import (
-    CsrRows,
-    Rows,
-    row_products,
-    shape_of,
-    slice_rows,
-    take_rows,
-)
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import RowsLike, Storage, rows_of
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order
 from .in_memory import InBlocks
-from .source import InMemory, Source, Storage
+from .source import InMemory, Source
 from .subset import Subset
 from .sum import Sum, T
 from .thresholds import (
@@ -35,7 +28,7 @@ from .thresholds import (
 class ArraySource(InBlocks):
     """Rows, labels and weights in arrays, never copied.
 
-    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.numeric.rows.CsrRows`.
+    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.rows.CsrRows`.
 
     Labels of two classes are -1.0 and +1.0, of more the numbers of ``classes``.
 
@@ -68,7 +61,7 @@ class ArraySource(InBlocks):
 
     def __init__(
         self,
-        X: Rows,
+        X: RowsLike,
         y: AnyArray,
         classes: AnyArray,
         weight: Array | None = None,
@@ -78,7 +71,8 @@ class ArraySource(InBlocks):
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
-        self.n_features = shape_of(X)[1]
+        self.stored = rows_of(X)
+        self.n_features = self.stored.shape[1]
         self._samples: dict[int, InMemory] = {}
         self._next_permutation: tuple[Shuffle, Task[Ints]] | None = None
 
@@ -101,12 +95,11 @@ class ArraySource(InBlocks):
 
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows from all over the data, if it is dense."""
-        if isinstance(self.X, CsrRows):
+        if self.storage == "csr":
             return None
         apart = max(1, self.n_rows // 64)
-        rows = self.X[::apart] if self.present is None else self.X[self.present[::apart]]
-        mean: Array = rows.mean(axis=0, dtype=np.float64)
-        return mean
+        present = np.arange(len(self.y)) if self.present is None else self.present
+        return self.stored.take(present[::apart]).mean()
 
     def blocks(self) -> Iterator[Block]:
         """All rows as one block."""
@@ -142,27 +135,27 @@ class ArraySource(InBlocks):
     @property
     def storage(self) -> Storage:
         """How the rows are stored."""
-        return "csr" if isinstance(self.X, CsrRows) else "dense"
+        return self.stored.storage
+
+    @property
+    def rounding(self) -> float:
+        """That of the storage."""
+        return self.stored.rounding
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
-        values = self.X.data if isinstance(self.X, CsrRows) else self.X
-        return values.dtype
+        return self.stored.dtype
 
     @cached_property
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
-        if isinstance(self.X, CsrRows):
-            return (self.X.data.itemsize + self.X.indices.itemsize) * self.row_values
-        return self.X.itemsize * self.n_features
+        return self.stored.row_bytes
 
     @property
     def row_values(self) -> float:
         """Values stored in a row, on average."""
-        if isinstance(self.X, CsrRows):
-            return len(self.X.data) / max(len(self.y), 1)
-        return float(self.n_features)
+        return self.stored.row_values
 
     def slices_of(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
@@ -175,7 +168,7 @@ class ArraySource(InBlocks):
         """A run of rows, or all: never copied."""
         start, stop, _ = (at or slice(None)).indices(len(self.y))
         weight = None if self.weight is None else self.weight[start:stop]
-        return Block(slice_rows(self.X, start, stop), self.y[start:stop], weight, start)
+        return Block(self.stored.part(start, stop).X, self.y[start:stop], weight, start)
 
     @cached_property
     def _parts(self) -> list[Block]:
@@ -192,7 +185,7 @@ class ArraySource(InBlocks):
         """The sum over blocks that depend on the shape of X alone."""
         if sum.batch_rows is not None:
             return super().total(sum)
-        if sum.by_blocks and len(self._parts) > 1:
+        if sum.by_blocks and self.stored.compiled and len(self._parts) > 1:
             edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
             threads = min(self.threads, len(self._parts))
             return sum.over_blocks(Block(self.X, self.y, self.weight, 0), edges, threads)
@@ -204,7 +197,7 @@ class ArraySource(InBlocks):
     def block_of(self, rows: Ints, start: int = 0) -> Block:
         """Some rows; increasing runs of dense ones are not copied."""
         weight = None if self.weight is None else self.weight[rows]
-        return Block(take_rows(self.X, rows), self.y[rows], weight, start)
+        return Block(self.stored.take(rows).X, self.y[rows], weight, start)
 
     def of_block(self, block: Block) -> ArraySource:
         """Other rows of the same features and classes, on as many threads."""
@@ -214,7 +207,7 @@ class ArraySource(InBlocks):
         """The same rows and labels with other weights."""
         return ArraySource(self.X, self.y, self.classes, weight, self.n_jobs)
 
-    def with_rows(self, X: Rows) -> ArraySource:
+    def with_rows(self, X: RowsLike) -> ArraySource:
         """The same labels and weights beside other rows."""
         other = ArraySource(X, self.y, self.classes, self.weight, self.n_jobs)
         other.weight_power = self.weight_power
@@ -226,7 +219,7 @@ class ArraySource(InBlocks):
 
     def gram(self, rows: Ints | None = None) -> Array:
         """All products of two rows, or of those given."""
-        return row_products(self.X if rows is None else take_rows(self.X, rows))
+        return (self.stored if rows is None else self.stored.take(rows)).row_products()
 
     def sample(self, size: int) -> InMemory:
         """One row from each of so many stretches; few rows are copied, once and for all."""

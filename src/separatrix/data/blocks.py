@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import Rows, concatenate_rows, slice_rows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import Rows, RowsLike, concatenate_rows, rows_of
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
 BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: as far from a fraction as can be
@@ -34,14 +34,19 @@ class Block(NamedTuple):
     (0, [-1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
     """
 
-    X: Rows
-    """(n, d)."""
+    X: RowsLike
+    """(n, d): an array for dense rows."""
     y: AnyArray
     """(n,): -1.0 and +1.0, or the numbers of classes."""
     weight: Array | None
     """(n,), or None: all 1."""
     start: int
     """The number of its first row."""
+
+    @property
+    def rows(self) -> Rows:
+        """The sums that its rows offer, and their visits."""
+        return rows_of(self.X)
 
     @property
     def weights(self) -> Array:
@@ -68,7 +73,7 @@ class Block(NamedTuple):
     def part(self, start: int, stop: int) -> Block:
         """Rows start, ..., stop - 1 of it, not copied."""
         weight = None if self.weight is None else self.weight[start:stop]
-        X = slice_rows(self.X, start, stop)
+        X = self.rows.part(start, stop).X
         return Block(X, self.y[start:stop], weight, self.start + start)
 
 
@@ -119,7 +124,7 @@ def random_rows(n: int, size: int) -> Ints:
 
 def taken(block: Block, rows: Ints) -> Block:
     """Some rows of a block: copied, as the next block may be read into the same place."""
-    X = take_rows(block.X, rows)
+    X = block.rows.take(rows).X
     if isinstance(X, np.ndarray) and X.base is not None:
         X = X.copy()
     weight = None if block.weight is None else block.weight[rows]

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import loops
-from ..numeric.rows import CsrRows, Rows, n_values, shape_of, slice_rows
 from ..numeric.standardization import Standardization
-from ..numeric.types import AnyArray, Array, Ints
+from ..numeric.types import Array, Ints
+from ..rows import HostRows, Rows
 from .thresholds import VALUES_AT_ONCE
 
 FEW_ROWS = 64  # whose mean is near enough to that of all
@@ -56,17 +55,17 @@ class RunningMoments:
         self.sums, self.squares = np.zeros((0, 0)), np.zeros((0, 0))
         self.bounded = True
 
-    def add(self, X: Rows, weight: Array | None, codes: Ints) -> None:
+    def add(self, rows: HostRows, weight: Array | None, codes: Ints) -> None:
         """Some more rows, by the codes of their classes; none after there are too many sums."""
         k = max(int(codes.max(initial=-1)) + 1, len(self.sums))
-        d = max(shape_of(X)[1], self.sums.shape[1])
+        d = max(rows.shape[1], self.sums.shape[1])
         self.bounded = self.bounded and k * d <= MOST_SUMS
         if not self.bounded:
             self.sums = self.squares = np.zeros((0, 0))
             return
-        if self.shift is None and not isinstance(X, CsrRows):
-            self.shift = _typical(X, weight)
-        found = group_sums(X, weight, codes, k, self.shift)
+        if self.shift is None and rows.storage == "dense":
+            self.shift = _typical(rows, weight)
+        found = group_sums(rows, weight, codes, k, self.shift)
         self.sums = _widened(self.sums, (k, d)) + _widened(found[0], (k, d))
         self.squares = _widened(self.squares, (k, d)) + _widened(found[1], (k, d))
 
@@ -119,40 +118,30 @@ def _widened(array: Array, shape: tuple[int, int]) -> Array:
     return wide
 
 
-def _typical(X: AnyArray, weight: Array | None) -> Array | None:
+def _typical(rows: Rows, weight: Array | None) -> Array | None:
     """The mean of the first rows that count; None, of which there are none yet."""
-    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-    if not len(rows):
+    present = np.arange(rows.shape[0]) if weight is None else np.flatnonzero(weight)
+    if not len(present):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        mean: Array = X[rows[:FEW_ROWS]].mean(axis=0, dtype=np.float64)
+        mean = rows.take(present[:FEW_ROWS]).mean()
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
 def group_sums(
-    X: Rows, weight: Array | None, group: Ints, groups: int, shift: Array | None
+    rows: HostRows, weight: Array | None, group: Ints, groups: int, shift: Array | None
 ) -> tuple[Array, Array]:
     """Weighted sums of x - shift, and of its squares, over the rows of each group: (groups, d).
 
     Sparse rows have no shift.
     """
-    d = shape_of(X)[1]
+    d = rows.shape[1]
     sums, squares, unused = np.zeros((groups, d)), np.zeros((groups, d)), np.zeros(d)
-    loops.moments(X, weight, group, shift, sums, unused)
-    size = max(1, int(VALUES_AT_ONCE * len(group) // max(n_values(X), 1)))
+    rows.moments(weight, group, shift, sums, unused)
+    size = max(1, int(VALUES_AT_ONCE * len(group) // max(rows.n_values, 1)))
     for start in range(0, len(group), size):  # a few at a time: their squares stay in the cache
         at = slice(start, min(start + size, len(group)))
         some = None if weight is None else weight[at]
-        square = _squares(slice_rows(X, at.start, at.stop), shift)
-        loops.moments(square, some, group[at], None, squares, unused)
+        square = rows.part(at.start, at.stop).squares(shift)
+        square.moments(some, group[at], None, squares, unused)
     return sums, squares
-
-
-def _squares(X: Rows, shift: Array | None) -> Rows:
-    with np.errstate(over="ignore"):
-        if not isinstance(X, CsrRows):
-            away = np.subtract(X, 0.0 if shift is None else shift, dtype=np.float64)
-            return np.multiply(away, away, out=away)
-        stored = slice(X.indptr[0], X.indptr[-1])
-        data = X.data[stored].astype(np.float64) ** 2
-        return CsrRows(data, X.indices[stored], X.indptr - X.indptr[0], X.n_features)

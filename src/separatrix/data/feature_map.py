@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..numeric.dot import exact_product
-from ..numeric.rows import CsrRows
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
+from ..rows import CsrRows, DenseRows
 from .arrays import ArraySource
 from .source import Source
 from .standardized import standardized
@@ -68,17 +67,18 @@ class FeatureMap:
 
 def _bias_at(x: Array, W: Array) -> tuple[Array, Array]:
     """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
-    high, low = loops.compensated_scores(x[None], W)
-    plain = loops.scores(x[None], W)  # what overflows has no low part
+    row = DenseRows(x[None])
+    high, low = row.compensated_scores(W)
+    plain = row.scores(W)  # what overflows has no low part
     finite = np.isfinite(high) & np.isfinite(low)
     return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
 
 
 def occupied_features(source: Source) -> Ints | None:
     """Those that some row stores, if there are few; None also where rows are not at hand."""
-    if not isinstance(source, ArraySource) or not isinstance(source.X, CsrRows):
+    if not isinstance(source, ArraySource) or not isinstance(source.stored, CsrRows):
         return None
-    found = loops.stored_features(source.X, int(MOST_OCCUPIED * source.n_features))
+    found = source.stored.stored_features(int(MOST_OCCUPIED * source.n_features))
     if found is None:
         return None
     return np.flatnonzero(found) if found.any() else np.zeros(1, np.int64)  # one is needed
@@ -86,12 +86,10 @@ def occupied_features(source: Source) -> Ints | None:
 
 def with_features(source: Source, features: Ints) -> ArraySource:
     """The same sparse rows in memory without features that none of them stores."""
-    if not isinstance(source, ArraySource) or not isinstance(source.X, CsrRows):
+    if not isinstance(source, ArraySource) or not isinstance(source.stored, CsrRows):
         raise TypeError(f"sparse rows in memory can leave out features, {source!r} cannot")
-    X = source.X
-    stored = slice(X.indptr[0], X.indptr[-1])
+    X = source.stored.own()
     number = np.zeros(X.n_features, dtype=X.indices.dtype)
     number[features] = np.arange(len(features))
-    indices = number[X.indices[stored]]
-    offsets = X.indptr - stored.start
-    return source.with_rows(CsrRows(X.data[stored], indices, offsets, len(features)))
+    few = X._replace(indices=number[X.indices], n_features=len(features))
+    return source.with_rows(few)

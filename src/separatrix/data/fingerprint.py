@@ -7,8 +7,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from ..numeric.rows import CsrRows
 from ..numeric.types import AnyArray
+from ..rows import CsrRows, host_rows_of
 from .blocks import Block
 
 DIGEST_BYTES = 16
@@ -25,20 +25,19 @@ def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
     for X, y, weight, _ in blocks:
         if not len(y):
             continue
+        rows = host_rows_of(X)
         for start in range(0, len(y), HASHED_ROWS):
             at = slice(start, min(start + HASHED_ROWS, len(y)))
             streams["labels"].update(_bytes(y[at].astype(np.float64)))
             counts = np.ones(at.stop - start) if weight is None else weight[at]
             streams["weights"].update(_bytes(counts))
-            if not isinstance(X, CsrRows):
-                streams["values"].update(_bytes(X[at]))
-        if isinstance(X, CsrRows):
-            entries = slice(X.indptr[0], X.indptr[-1])
-            streams["values"].update(_bytes(X.data[entries]))
-            streams["columns"].update(_bytes(X.indices[entries].astype(np.int64)))
-            streams["lengths"].update(_bytes(np.diff(X.indptr).astype(np.int64)))
-        values = X.data if isinstance(X, CsrRows) else X
-        kinds.add(f"{type(X).__name__} {values.dtype.name}")
+            if rows.storage == "dense":
+                streams["values"].update(_bytes(rows.values[at]))
+        if isinstance(rows, CsrRows):
+            streams["values"].update(_bytes(rows.data[rows.entries]))
+            streams["columns"].update(_bytes(rows.indices[rows.entries].astype(np.int64)))
+            streams["lengths"].update(_bytes(np.diff(rows.indptr).astype(np.int64)))
+        kinds.add(f"{type(X).__name__} {rows.dtype.name}")
     whole = blake2b(digest_size=DIGEST_BYTES)
     whole.update(repr((sorted(kinds), np.asarray(classes).tolist())).encode())
     for stream in streams.values():

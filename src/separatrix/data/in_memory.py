@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import loops
 from ..numeric.types import Array, Ints
 from .blocks import Block
 from .source import InMemory
@@ -65,7 +64,7 @@ class InBlocks(InMemory):
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Of every row, block by block."""
         found = np.empty((len(self.y), len(W))) if out is None else out
-        self._write_rows(lambda block: loops.scores(block.X, W, found[block.at]), len(W))
+        self._write_rows(lambda block: block.rows.scores(W, found[block.at]), len(W))
         return found
 
     def transpose_product(self, C: Array) -> Array:
@@ -73,7 +72,7 @@ class InBlocks(InMemory):
 
         def part(block: Block) -> tuple[Array]:
             out = np.zeros((C.shape[1], self.n_features + 1))
-            loops.transpose_product(block.X, C[block.at], out)
+            block.rows.transpose_product(C[block.at], out)
             return (out,)
 
         return self._each(part)[0]
@@ -81,5 +80,5 @@ class InBlocks(InMemory):
     def row_norms(self, squared: bool = False) -> Array:
         """``|x|`` of every row, or its square."""
         out = np.empty(len(self.y))
-        self._write_rows(lambda block: loops.squared_norms(block.X, out[block.at]))
+        self._write_rows(lambda block: block.rows.squared_norms(out[block.at]))
         return out if squared else np.sqrt(out)

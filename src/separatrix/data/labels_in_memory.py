@@ -72,21 +72,21 @@ class LabelsInMemory(WrappedSource, InMemory):
         """(X, 1) W', in one read."""
         found = np.empty((len(self.y), len(W))) if out is None else out
         for block in self._filled_blocks():
-            loops.scores(block.X, W, found[block.at])
+            block.rows.scores(W, found[block.at])
         return found
 
     def transpose_product(self, C: Array) -> Array:
         """C' (X, 1), in one read."""
         out = np.zeros((C.shape[1], self.n_features + 1))
         for block in self._filled_blocks():
-            loops.transpose_product(block.X, C[block.at], out)
+            block.rows.transpose_product(C[block.at], out)
         return out
 
     def row_norms(self, squared: bool = False) -> Array:
         """|x| of every row, or its square, in one read."""
         out = np.empty(len(self.y))
         for block in self._filled_blocks():
-            loops.squared_norms(block.X, out[block.at])
+            block.rows.squared_norms(out[block.at])
         return out if squared else np.sqrt(out)
 
     def take(self, rows: Ints) -> InMemory:
@@ -119,8 +119,8 @@ class LabelsInMemory(WrappedSource, InMemory):
         """In the order given within each block: one read."""
         row_norm2, slope, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
         for block, rows in self._in_blocks(order):
-            found = loops.coordinate_epoch(
-                block.X, block.y, loss, alpha[block.at], w, rows, weight=block.weight,
+            found = block.rows.visits.coordinate_epoch(
+                block.y, loss, alpha[block.at], w, rows, weight=block.weight,
                 row_norm2=row_norm2[block.at], **numbers,
             )  # fmt: skip
             slope, gap = slope + found.projected_gradient, gap + found.gap
@@ -168,8 +168,8 @@ class LabelsInMemory(WrappedSource, InMemory):
         """The same for many classes."""
         row_norm2, violation, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
         for block, rows in self._in_blocks(order):
-            found = loops.multiclass_epoch(
-                block.X, block.y, alpha[block.at], lines, rows, weight=block.weight,
+            found = block.rows.visits.multiclass_epoch(
+                block.y, alpha[block.at], lines, rows, weight=block.weight,
                 row_norm2=row_norm2[block.at], **numbers,
             )  # fmt: skip
             violation, gap = violation + found.violation, gap + found.gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from ..loops import (
     EpochOrders,
     MulticlassEpochResult,
     RoundResult,
-    ascent_round,
-    multiclass_epoch,
 )
 from ..losses import MarginLoss
-from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import Storage
 from .blocks import (
     Block,
     Shuffle,
@@ -36,8 +35,6 @@ from .fingerprint import fingerprint
 from .labels import class_numbers
 from .row_state import RowNumbers, RowState, S
 from .sum import Sum, T
-
-Storage = Literal["dense", "csr"]
 
 
 @dataclass(frozen=True)
@@ -169,6 +166,11 @@ class Source(ABC):
         return None
 
     @property
+    def rounding(self) -> float:
+        """Largest relative error of a product, or of adding a number, in its sums."""
+        return EPS
+
+    @property
     def far_off(self) -> Array | None:
         """Of rows that are summed as they were given, how far from 0 they lie: (d,).
 
@@ -191,7 +193,7 @@ class Source(ABC):
             for start in range(0, len(rows), size):
                 at = rows[start : start + size]
                 some = None if block.weight is None else block.weight[at]
-                yield Block(take_rows(block.X, at), block.y[at], some, block.start + start)
+                yield Block(block.rows.take(at).X, block.y[at], some, block.start + start)
 
     def sample(self, size: int) -> InMemory:
         """At most so many random rows in memory, the same ones each time, wherever blocks end."""
@@ -216,8 +218,7 @@ class Source(ABC):
         if self.storage == "csr":
             return None
         for block in self.batches(FEW_ROWS):
-            mean: Array = to_dense(block.X).mean(axis=0)
-            return mean
+            return block.rows.mean()
         return None
 
     def fingerprint(self) -> str:
@@ -316,8 +317,8 @@ class InMemory(Source):
         """
         whole = self.block()
         neighbours = neighbouring_rows(self.row_bytes)
-        return ascent_round(
-            whole.X, whole.y, loss, alpha, w, active, weight=whole.weight,
+        return whole.rows.visits.ascent_round(
+            whole.y, loss, alpha, w, active, weight=whole.weight,
             orders=EpochOrders(shuffle.seed, shuffle.number, neighbours, group), **numbers,
         )  # fmt: skip
 
@@ -326,6 +327,6 @@ class InMemory(Source):
     ) -> MulticlassEpochResult:
         """The same for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
         whole = self.block()
-        return multiclass_epoch(
-            whole.X, whole.y, alpha, lines, order, weight=whole.weight, **numbers
+        return whole.rows.visits.multiclass_epoch(
+            whole.y, alpha, lines, order, weight=whole.weight, **numbers
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import CsrRows
+from ..numeric.rows import CsrArrays
 from ..numeric.types import AnyArray
 
 ADVICE = "build the matrix anew from the right indices, or from a dense array"
@@ -35,7 +35,7 @@ def sound(X: Any) -> tuple[Any, bool]:
 
 def _compressed(X: Any) -> tuple[Any, bool]:
     name, (n, d) = X.format.upper(), X.shape if X.format == "csr" else X.shape[::-1]
-    rows = CsrRows(_plain(X.data), _index(X.indices), _index(X.indptr), d)
+    rows = CsrArrays(_plain(X.data), _index(X.indices), _index(X.indptr), d)
     values, indices, indptr = rows.data, rows.indices, rows.indptr
     if indices.ndim != 1 or indptr.shape != (n + 1,) or values.ndim != 1 or indptr[0] != 0:
         raise ValueError(
@@ -76,7 +76,7 @@ def _index(indices: AnyArray) -> AnyArray:
     return plain if plain.dtype in (np.int32, np.int64) else plain.astype(np.int64)
 
 
-def _complaint(rows: CsrRows, name: str, flaw: int) -> str:
+def _complaint(rows: CsrArrays, name: str, flaw: int) -> str:
     """Which entry is wrong, and how it should be."""
     of = "row" if name == "CSR" else "column"
     if flaw == loops.OFFSETS:

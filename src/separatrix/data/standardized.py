@@ -15,10 +15,10 @@ from hashlib import blake2b
 import numpy as np
 
 from ..numeric.lazy import cached_property
-from ..numeric.rows import CsrRows, Rows
 from ..numeric.standardization import Standardization
 from ..numeric.threads import ordered_sum
 from ..numeric.types import Array
+from ..rows import CsrRows, DenseRows, HostRows, HostRowsLike, host_rows_of
 from .arrays import as_arrays
 from .blocks import Block
 from .class_moments import ClassMoments
@@ -34,7 +34,7 @@ def standardized(source: Source, standardization: Standardization) -> Source:
     if not isinstance(source, InMemory):
         return StandardizedSource(source, standardization)
     given = as_arrays(source)
-    X = StandardizedRows(standardization).rows(given.X, given.weight, given.threads)
+    X = StandardizedRows(standardization).rows(host_rows_of(given.X), given.weight, given.threads)
     return given.with_rows(X)
 
 
@@ -89,25 +89,25 @@ class StandardizedRows:
 
     def __call__(self, block: Block) -> Block:
         """The same block with standardised rows."""
-        return block._replace(X=self.rows(block.X, block.weight))
+        return block._replace(X=self.rows(host_rows_of(block.X), block.weight))
 
-    def rows(self, X: Rows, weight: Array | None = None, threads: int = 1) -> Rows:
+    def rows(self, rows: HostRows, weight: Array | None = None, threads: int = 1) -> HostRowsLike:
         """The rows standardised, a few at a time, so that they stay in the cache meanwhile."""
         factor = 1.0 / self.standardization.scale[:-1]
-        result: Rows
-        if isinstance(X, CsrRows):
-            stored = slice(X.indptr[0], X.indptr[-1])
-            given, columns = X.data[stored], X.indices[stored]
+        result: HostRows
+        if isinstance(rows, CsrRows):
+            given, columns = rows.data[rows.entries], rows.indices[rows.entries]
             out = np.empty_like(given)
-            result = CsrRows(out, columns, X.indptr - X.indptr[0], X.n_features)
+            result = rows.own(out)
             each = VALUES_AT_ONCE
 
             def multiply(at: slice) -> None:
                 np.multiply(given[at], factor[columns[at]], out=out[at], casting="same_kind")
 
         else:
-            result = np.empty_like(X, order="C")
-            given, out, d = X.reshape(-1), result.reshape(-1), X.shape[1]
+            out = np.empty_like(rows.values, order="C")
+            result, d = DenseRows(out), rows.shape[1]
+            given, out = rows.values.reshape(-1), out.reshape(-1)
             mean, factor = self._tiled
             each = len(mean) if d else 0
 
@@ -121,7 +121,7 @@ class StandardizedRows:
         parts = [slice(start, start + each) for start in range(0, len(given), max(each, 1))]
         if parts and ordered_sum(partial(_overflows, multiply), parts, threads) != (0,):
             _blank_weightless(result, weight)
-        return result
+        return result.X
 
 
 def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
@@ -136,18 +136,14 @@ def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
     return (0,)
 
 
-def _blank_weightless(rows: Rows, weight: Array | None) -> None:
+def _blank_weightless(rows: HostRows, weight: Array | None) -> None:
     """Zeros in place of what overflowed: only rows that count for nothing may lie that far out."""
-    values = rows.data if isinstance(rows, CsrRows) else rows
-    wrong = ~np.isfinite(values)
-    if isinstance(rows, CsrRows):
-        at = np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr))[wrong]
-    else:
-        at = np.flatnonzero(wrong.any(axis=1))
+    wrong = ~np.isfinite(rows.values)
+    at, _ = rows.places(np.flatnonzero(wrong))
     counted = at if weight is None else at[weight[at] != 0.0]
     if len(counted):
         raise ValueError(
             f"standardised, row {counted[0]} of a block is beyond floating point: it weighs so "
             "little that the others alone make the scale; leave it out, or give it more weight"
         )
-    values[wrong] = 0.0
+    rows.values[wrong] = 0.0

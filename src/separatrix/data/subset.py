@@ -13,9 +13,10 @@ from ..losses import MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import Storage
 from .blocks import Block, Shuffle, Visit, random_rows
 from .in_memory import InBlocks
-from .source import InMemory, Storage
+from .source import InMemory
 from .sum import T
 from .thresholds import KEPT_SAMPLE, LONG_RUN
 
@@ -81,6 +82,11 @@ class Subset(InBlocks):
     def threads(self) -> int:
         """How many threads work on its blocks."""
         return self.source.threads
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of its sums."""
+        return self.source.rounding
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -21,8 +21,8 @@ class Sum(ABC, Generic[T_co]):
     are. It is pure: it writes into nothing but what it returns, and that is its own. Entries of
     the tuples are numbers, arrays, or lists, which add up to the list of all.
 
-    A source may know a faster way for a sum by its type; for every other there is ``of``. One
-    that is ``by_blocks`` can be made by a compiled loop that goes from block to block by itself.
+    A sum that is ``by_blocks`` can be made by a compiled loop that goes from block to block by
+    itself.
     """
 
     @abstractmethod

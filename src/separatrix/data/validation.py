@@ -13,9 +13,9 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 
 from .. import loops
-from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
+from ..rows import CsrRows, HostRowsLike, RowsLike, rows_of
 from .arrays import ArraySource
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .labels import (
@@ -63,7 +63,7 @@ def all_finite(values: AnyArray) -> bool:
     return ordered_sum(flaws, equal_parts(len(flat), parts), n_threads(None)) == (0,)
 
 
-def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
+def check_rows(X: Any, owner: Any = None, finite: bool = True) -> HostRowsLike:
     """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
 
     ``finite=False``: their values are looked at by whoever asks.
@@ -90,8 +90,7 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
         # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
         X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
-    index = X.indices.dtype
-    return CsrRows(X.data, X.indices, X.indptr.astype(index, copy=False), X.shape[1])
+    return CsrRows.of_scipy(X)
 
 
 def sound_rows(X: Any) -> tuple[Any, bool]:
@@ -182,7 +181,7 @@ def within_reach(weight: Array) -> tuple[Array, int]:
 
 
 def array_source(
-    X: Rows,
+    X: RowsLike,
     y: Any,
     *,
     classes: AnyArray | None = None,
@@ -194,8 +193,9 @@ def array_source(
     found, known = classes, None if classes is None else encoded_if_known(y, classes)
     if known is None:
         y, found = labels_and_classes(y)
-    if shape_of(X)[0] != len(y):
-        check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
+    n = rows_of(X).shape[0]
+    if n != len(y):
+        check_consistent_length(range(n), y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
     source = ArraySource(
         X, encoded(y, classes) if known is None else known, classes, weight, n_jobs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, as_scipy
+from ..rows import CsrRows, DenseRows
 from .arrays import as_arrays
 from .in_memory import InBlocks
 from .source import InMemory
@@ -16,8 +16,7 @@ def without_zeros(source: InMemory) -> InMemory:
     if source.storage != "dense" or not isinstance(source, InBlocks):
         return source
     arrays = as_arrays(source)
-    X = np.asarray(arrays.X)
-    if np.count_nonzero(X) > MOST_NONZERO * X.size:
+    rows = arrays.stored
+    if not isinstance(rows, DenseRows) or np.count_nonzero(rows.X) > MOST_NONZERO * rows.X.size:
         return source
-    x = as_scipy(X)
-    return arrays.with_rows(CsrRows(x.data, x.indices, x.indptr, x.shape[1]))
+    return arrays.with_rows(CsrRows.of_scipy(rows.as_scipy()))

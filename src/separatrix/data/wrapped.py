@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import n_values, take_features, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import Storage
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
 from .row_state import RowChange, RowNumbers
-from .source import InMemory, Source, Storage
+from .source import InMemory, Source
 from .sum import Sum, T
 from .thresholds import VALUES_AT_ONCE
 
@@ -49,6 +49,11 @@ class WrappedSource(Source):
     def weight_sum(self) -> float:
         """Sum of the weights."""
         return self.source.weight_sum
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of its sums."""
+        return self.source.rounding
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -127,8 +132,7 @@ class MappedSource(WrappedSource):
         """Of rows that are far away those of a sample: no whole part comes here for it."""
         if self.source.parts is None or self.storage == "csr":
             return super().approximate_mean()
-        mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
-        return mean
+        return self.sample(FEW_ROWS).block().rows.mean()
 
 
 class SomeFeatures(MappedSource):
@@ -147,7 +151,7 @@ class FeatureSelection:
 
     def __call__(self, block: Block) -> Block:
         """A copy of these."""
-        return block._replace(X=take_features(block.X, self.features))
+        return block._replace(X=block.rows.take_features(self.features).X)
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ class SumOfMapped(Sum[T]):
         if self.sum.whole_parts:
             return self.sum.of(self.map(block))
         n = len(block.y)
-        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(n_values(block.X), 1)))
+        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(block.rows.n_values, 1)))
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 

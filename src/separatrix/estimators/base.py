@@ -19,12 +19,12 @@ from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
-from ..numeric.rows import concatenate_rows
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
 from ..penalties import Penalty
 from ..proofs.units import original_weights, seen_weights
+from ..rows import concatenate_rows
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.loop import Callback

@@ -12,15 +12,15 @@ from ..data.validation import check_scores
 from ..kernels import Kernel, Matrix, Precomputed, Reference
 from ..kernels.perceptron import KernelPerceptronRun
 from ..kernels.votes import Votes
-from ..numeric.rows import CsrRows, Rows, as_scipy
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import RowsLike, host_rows_of
 from .sources import labels_of
 from .thresholds import KERNEL_BLOCK_BYTES, KERNEL_BLOCK_ROWS
 
 
-def as_matrix(rows: Rows) -> Matrix:
+def as_matrix(X: RowsLike) -> Matrix:
     """Rows in the format for kernels: CSR, or an array."""
-    return as_scipy(rows) if isinstance(rows, CsrRows) else rows
+    return host_rows_of(X).as_matrix()
 
 
 def rows_and_labels(source: Source) -> tuple[Matrix, AnyArray]:
@@ -92,7 +92,7 @@ class KernelExpansion:
             scores[at] = self._block_scores(rows[at], reference)
         return check_scores(scores)
 
-    def of_rows(self, rows: Rows) -> Array:
+    def of_rows(self, rows: RowsLike) -> Array:
         """The same for rows in the storage of sources."""
         return self.scores(as_matrix(rows).astype(np.float64, copy=False))
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, InMemory, Source, Sum
 from ..data.class_weighted import ClassWeightedSource
 from ..data.labels import class_numbers, encoded
@@ -22,8 +21,8 @@ from ..data.validation import (
     within_reach,
 )
 from ..losses.rivals import predicted_numbers
-from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import RowsLike, rows_of
 
 
 def refuse_labels_beside(y: Any, sample_weight: Any) -> None:
@@ -88,11 +87,11 @@ class LinearScores:
 
     W: Array
 
-    def __call__(self, rows: Rows) -> Array:
+    def __call__(self, X: RowsLike) -> Array:
         """Scores of all given rows."""
-        found = loops.scores(rows, self.W)
+        found = rows_of(X).scores(self.W)
         if not np.all(np.isfinite(found)):
-            check_scores(found, lambda: small_scores(rows, self.W))
+            check_scores(found, lambda: small_scores(X, self.W))
         return found
 
 
@@ -122,7 +121,7 @@ class FiniteScores(Sum[tuple[()]]):
 class Correct(Sum[tuple[float]]):
     """The weight of the rows that are classified correctly."""
 
-    scores: Callable[[Rows], Array]
+    scores: Callable[[RowsLike], Array]
     """Scores of some rows, (n, 1) for two classes, else (n, k)."""
     numbers: Ints
     """Index of each class of the source among the classes of the scores; -1: none."""
@@ -148,7 +147,7 @@ def check_kind(labels: AnyArray, classes: AnyArray) -> None:
         )
 
 
-def accuracy(source: Source, classes: AnyArray, scores: Callable[[Rows], Array]) -> float:
+def accuracy(source: Source, classes: AnyArray, scores: Callable[[RowsLike], Array]) -> float:
     """Weighted accuracy of the predictions by scores for these classes."""
     check_kind(source.classes, classes)
     known = classes.tolist()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from ..losses import Loss
-from ..numeric.rows import CsrRows, Rows, shape_of
+from ..numeric.rows import CsrArrays, RowArrays, shape_of
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .dispatch import compiled
@@ -15,7 +18,7 @@ OFFSETS, RANGE, ORDER = (_loops.csr_flaws[name] for name in ("offsets", "range",
 
 
 def batch_pass(
-    rows: Rows,
+    rows: RowArrays,
     y: AnyArray,
     loss: Loss,
     W: Array,
@@ -34,11 +37,12 @@ def batch_pass(
     number = compiled(loss)
     if number is not None:
         return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, float32_sums)
-    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature)
+    product = partial(transpose_product, rows)
+    return batch_in_parts(scores(rows, W), y, loss, weight, gradient, curvature, product)
 
 
 def batch_blocks(
-    rows: Rows,
+    rows: RowArrays,
     y: AnyArray,
     loss: Loss,
     W: Array,
@@ -60,23 +64,23 @@ def batch_blocks(
     _loops.batch_blocks(rows, number, y, weight, W, in_lines, float32_sums, blocks)
 
 
-def _batch_in_parts(
-    rows: Rows,
+def batch_in_parts(
+    s: Array,
     y: AnyArray,
     loss: Loss,
-    W: Array,
     weight: Array | None,
     gradient: Array | None,
     curvature: Array | None,
+    transpose_product: Callable[[Array, Array], None],
 ) -> tuple[float, float]:
-    s = scores(rows, W)
+    """``batch_pass`` from the scores, and a function that adds ``coefficients' (rows, 1)``."""
     # A row of weight 0 is as if absent, even where its value overflows.
     c = np.ones(len(s)) if weight is None else weight
     present = c != 0.0
     value = np.where(present, c * loss.value(y, s), 0.0)
     if gradient is not None:
         transpose_product(
-            rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient
+            np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient
         )
     if curvature is not None:
         own = loss.column_loss
@@ -86,46 +90,46 @@ def _batch_in_parts(
     return float(value.sum()), float((c * loss.mistakes(y, s)).sum())
 
 
-def scores(rows: Rows, W: Array, out: Array | None = None) -> Array:
+def scores(rows: RowArrays, W: Array, out: Array | None = None) -> Array:
     """Scores (n, k) of the rows for weights (k, d + 1)."""
     out = np.empty((shape_of(rows)[0], len(W))) if out is None else out
     _loops.scores(rows, W, out)
     return out
 
 
-def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
+def compensated_scores(rows: RowArrays, W: Array) -> tuple[Array, Array]:
     """Scores (n, k) to twice the working precision: the nearest doubles, and what these lack."""
     high, low = np.empty((2, shape_of(rows)[0], len(W)))
     _loops.compensated_scores(rows, W, high, low)
     return high, low
 
 
-def compensated_transpose_product(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+def compensated_transpose_product(rows: RowArrays, coefficients: Array) -> tuple[Array, Array]:
     """``coefficients' . (rows, 1)`` (k, d + 1) to twice the working precision, in two parts."""
     high, low = np.zeros((2, coefficients.shape[1], shape_of(rows)[1] + 1))
     _loops.compensated_transpose_product(rows, coefficients, high, low)
     return high, low
 
 
-def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None:
+def transpose_product(rows: RowArrays, coefficients: Array, out: Array) -> None:
     """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
     _loops.transpose_product(rows, coefficients, out)
 
 
-def squared_norms(rows: Rows, out: Array | None = None) -> Array:
+def squared_norms(rows: RowArrays, out: Array | None = None) -> Array:
     """``|x|^2`` of every row, (n,)."""
     out = np.empty(shape_of(rows)[0]) if out is None else out
     _loops.squared_norms(rows, out)
     return out
 
 
-def hessian_product(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
+def hessian_product(rows: RowArrays, curvature: Array, V: Array, out: Array) -> None:
     """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
     _loops.hessian_product(rows, curvature, V, out)
 
 
 def moments(
-    rows: Rows,
+    rows: RowArrays,
     weight: Array | None,
     group: Ints | None,
     shift: Array | None,
@@ -145,7 +149,7 @@ def all_finite(values: AnyArray) -> bool:
     return bool(_loops.all_finite(values))
 
 
-def csr_flaw(rows: CsrRows) -> int:
+def csr_flaw(rows: CsrArrays) -> int:
     """The first thing that is wrong with sparse rows, or 0.
 
     OFFSETS that lead beyond the entries or back; indices out of RANGE; indices of a row that are
@@ -154,14 +158,16 @@ def csr_flaw(rows: CsrRows) -> int:
     return _loops.csr_flaw(rows.indices, rows.indptr, rows.n_features)
 
 
-def stored_features(rows: CsrRows, most: int) -> AnyArray | None:
+def stored_features(rows: CsrArrays, most: int) -> AnyArray | None:
     """Whether some row stores it, for every feature: (d,); None if more than ``most`` are."""
     found = np.zeros(rows.n_features, dtype=np.bool_)
     indices = rows.indices[rows.indptr[0] : rows.indptr[-1]]
     return found if _loops.mark_features(indices, most, found) <= most else None
 
 
-def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+def weighted_correct(
+    rows: RowArrays, y: AnyArray, weight: Array | None, W: Array, right: Array
+) -> None:
     """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
 
     On a tie of two classes that is the larger, of more the first.
@@ -169,12 +175,14 @@ def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, ri
     _loops.weighted_correct(rows, y, weight, W, right)
 
 
-def max_standardised_norm2(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
+def max_standardised_norm2(
+    rows: RowArrays, weight: Array | None, mean: Array, factor: Array
+) -> float:
     """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
     return _loops.max_standardised_norm2(rows, weight, mean, factor)
 
 
-def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+def gram(rows: RowArrays, weight: Array, mean: Array, factor: Array, out: Array) -> None:
     """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
 
     Made for few features, or few values in sparse rows, which are centred after they are summed:

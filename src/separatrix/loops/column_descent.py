@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import Rows, shape_of
+from ..numeric.rows import RowArrays, shape_of
 from ..numeric.types import Array
 from ._compiled import _loops
 
@@ -14,7 +14,7 @@ from ._compiled import _loops
 class ColumnModel(NamedTuple):
     """What the second-order model of J is made of, for some columns of X stored as rows."""
 
-    columns: Rows
+    columns: RowArrays
     """(m, n)."""
     curvature: Array
     """(n,): of the loss of each row by its score, weighted."""
@@ -42,7 +42,7 @@ class ColumnDescentResult(NamedTuple):
 
 
 def column_model(
-    columns: Rows, curvature: Array, ridge: Array, thresholds: Array, bias: bool
+    columns: RowArrays, curvature: Array, ridge: Array, thresholds: Array, bias: bool
 ) -> ColumnModel:
     """The model, in one read of the columns."""
     m, total = shape_of(columns)[0], float(curvature.sum()) if bias else 0.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses import MarginLoss
-from ..numeric.rows import Rows
+from ..numeric.rows import RowArrays
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import number_of
@@ -25,7 +25,7 @@ class EpochResult(NamedTuple):
 
 
 def coordinate_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, shape_of
+from ..numeric.rows import CsrArrays, shape_of
 from ..numeric.types import Ints
 from ._compiled import _loops
 
 
-def csr_columns(rows: CsrRows, features: Ints) -> CsrRows:
+def csr_columns(rows: CsrArrays, features: Ints) -> CsrArrays:
     """Some features of all rows, each stored as a row is, in the order given: (features, n).
 
     Two reads of the indices, and nothing is made of features that are not asked for.
@@ -23,7 +23,7 @@ def csr_columns(rows: CsrRows, features: Ints) -> CsrRows:
     indptr = np.concatenate([[0], ends]).astype(rows.indptr.dtype)
     count = int(indptr[-1])
     data, indices = np.empty(count, rows.data.dtype), np.empty(count, rows.indices.dtype)
-    columns = CsrRows(data, indices, indptr, shape_of(rows)[0])
+    columns = CsrArrays(data, indices, indptr, shape_of(rows)[0])
     if count:
         _loops.copy_columns(rows, place, ends - sizes, columns)
     return columns

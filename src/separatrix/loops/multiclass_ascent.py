@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import Rows
+from ..numeric.rows import RowArrays
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
 
@@ -23,7 +23,7 @@ class MulticlassEpochResult(NamedTuple):
 
 
 def multiclass_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Ints,
     alpha: Array,
     lines: Array,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses import Loss
-from ..numeric.rows import CsrRows, Rows, row_nonzeros, shape_of
+from ..numeric.rows import CsrArrays, RowArrays, row_nonzeros, shape_of
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .dispatch import Interrupted, compiled, stop_requested
@@ -136,20 +136,20 @@ def draw_orders(
 ScreeningState = _loops.ScreeningState
 
 
-def screening_state(rows: Rows, k: int) -> ScreeningState | None:
+def screening_state(rows: RowArrays, k: int) -> ScreeningState | None:
     """What online passes of the perceptron may remember of these rows, for k rows of weights.
 
     A number for each row, and three copies of the weights. None where those take too much memory.
     """
     n, d = shape_of(rows)
     size = k * (d + 1)
-    arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
+    arrays = [rows.data, rows.indices] if isinstance(rows, CsrArrays) else [rows]
     allowed = sum(array.nbytes for array in arrays) // SCREENING_SHARE + SCREENING_ROW_BYTES * n
     return ScreeningState(n, size) if 3 * 8 * size <= allowed else None
 
 
 def online_pass(
-    rows: Rows,
+    rows: RowArrays,
     y: AnyArray,
     loss: Loss,
     weights: OnlineWeights,
@@ -198,7 +198,7 @@ def online_pass(
 
 
 def online_pass_twin(
-    rows: Rows,
+    rows: RowArrays,
     y: AnyArray,
     loss: Loss,
     weights: OnlineWeights,

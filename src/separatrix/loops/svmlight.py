@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric.rows import CsrRows
+from ..numeric.rows import CsrArrays
 from ..numeric.types import AnyArray, Array
 from ._compiled import _loops
 
@@ -22,7 +22,7 @@ WORD = re.compile(rb"[^ \t\r\n#]+")  # blanks are these alone, as in cpp/text/sv
 class SvmlightRows(NamedTuple):
     """The rows of a text, up to its first flaw."""
 
-    X: CsrRows
+    X: CsrArrays
     labels: Array
     left_out: int
     """Entries of features beyond the last one."""
@@ -45,7 +45,7 @@ def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightR
     n, count, left_out, flaw, at = _loops.svmlight_rows(
         text, first_index, features, labels, values, indices, indptr
     )
-    X = CsrRows(values[:count], indices[:count], indptr[: n + 1], features)
+    X = CsrArrays(values[:count], indices[:count], indptr[: n + 1], features)
     return SvmlightRows(X, labels[:n], left_out, flaw, at)
 
 

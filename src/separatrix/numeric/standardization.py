@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .rows import CsrRows, Rows, shape_of, to_dense
-from .types import Array
+from .types import AnyArray, Array
 
 
 class Variables(Protocol):
@@ -58,11 +57,10 @@ class Standardization:
         mean = before.mean + before.scale[:-1] * self.mean
         return Standardization(mean, before.scale * self.scale)
 
-    def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
+    def rows(self, rows: AnyArray, dtype: DTypeLike = np.float64) -> Array:
         """(x - mean, 1) / scale of a few rows: their scores are products with the variables."""
-        n, d = shape_of(rows)
+        n, d = rows.shape
         z = np.ones((n, d + 1), dtype)
-        filled = to_dense(rows) if isinstance(rows, CsrRows) else rows
-        np.subtract(filled, self.mean, out=z[:, :-1], casting="same_kind")
+        np.subtract(rows, self.mean, out=z[:, :-1], casting="same_kind")
         np.divide(z, self.scale, out=z, casting="same_kind")
         return z

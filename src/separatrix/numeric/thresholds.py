@@ -13,8 +13,3 @@ ONE_THREAD_BLAS = 200_000
 For small calls, setting the limit costs more than the call.
 
 Measured: logistic-small, 1.16; cross-validation-small-hinge, 1.16; hinge-small, 1.12."""
-
-PRODUCT_ROWS = 512
-"""Number of sparse rows whose products with all others are computed at a time, sparse at first.
-
-Measured: no method is chosen, memory is bounded."""

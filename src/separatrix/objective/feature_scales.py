@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..numeric.rows import CsrRows, as_scipy
 from ..numeric.standardization import Standardization
+from ..numeric.tolerances import VANISHING
 from ..numeric.types import Array, Ints
 from .known import ClassSums
-from .moments import VANISHING, Moments
+from .moments import Moments
 
 CANCELLED = 1e-6  # of the mean square, left as variance: below, ten digits of it are in doubt
 SAME = 8 * np.finfo(np.float64).eps  # of the mean: a deviation no larger is rounding
@@ -88,16 +88,8 @@ class FewMomentSums(Sum[tuple[Array, Array]]):
         for start in range(0, len(block.y), size):
             part = block.part(start, min(start + size, len(block.y)))
             there = part.weights != 0.0
-            c, x = part.weights[there], _features(part, self.at)[there]
+            c, x = part.weights[there], part.rows.features_as_dense(self.at)[there]
             z = x / self.unit - self.near / self.unit
             sums += c @ z
             squares += c @ (z * z)
         return sums, squares
-
-
-def _features(block: Block, at: Ints) -> Array:
-    """Some features of all rows, filled with zeros and in double precision."""
-    if isinstance(block.X, CsrRows):
-        dense: Array = as_scipy(block.X)[:, at].toarray().astype(np.float64, copy=False)
-        return dense
-    return block.X[:, at].astype(np.float64)

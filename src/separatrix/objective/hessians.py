@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import loops
 from ..data import Block
 from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
-from .gram import gram
 
 Curvature = Callable[[int, int], Array | None]
 """For two classes, the second derivative of every row by their scores; None if it is 0."""
@@ -28,19 +26,19 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
         curvature = np.full(len(block.y), same) if weight is None else same * weight
         return lambda a, b: curvature
     if own is not None and not own.convex:
-        model = own.model_curvature(block.y * loops.scores(block.X, W)[:, 0])
+        model = own.model_curvature(block.y * block.rows.scores(W)[:, 0])
         curvature = np.where(block.weights != 0.0, block.weights * model, 0.0)
         return lambda a, b: curvature
     if own is not None:
         curvature = np.empty(len(block.y))
-        loops.batch_pass(block.X, block.y, loss, W, weight=weight, curvature=curvature)
+        block.rows.value_gradient(block.y, loss, W, weight, curvature=curvature)
         if not np.all(curvature >= 0.0):
             raise ValueError(
                 f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
                 "in its class and use LBFGS()"
             )
         return lambda a, b: curvature
-    entries = loss.curvature_entries(block.y, loops.scores(block.X, W))
+    entries = loss.curvature_entries(block.y, block.rows.scores(W))
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -62,9 +60,9 @@ def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -
 
 def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
     """The second derivative of a block's sum by all standardised variables."""
-    curvature, shifts = curvature_of(block, loss, W), loss.shifts
+    curvature, shifts, rows = curvature_of(block, loss, W), loss.shifts, block.rows
     return assemble_hessian(
-        len(W), W.shape[1], curvature, lambda c: gram(block.X, c, standardization), shifts
+        len(W), W.shape[1], curvature, lambda c: rows.gram(c, standardization), shifts
     )
 
 

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..numeric.tolerances import VANISHING
 from ..numeric.types import Array
-
-VANISHING = 1e-140  # the square of less says nothing any more
 
 
 class Moments(NamedTuple):

@@ -23,11 +23,11 @@ from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..penalties import Penalty
+from ..rows.thresholds import GRAM_ROWS
 from . import sums
 from .columns import FeatureColumns
 from .known import ClassSums, Known
 from .moments import Moments, refuse_underflow
-from .thresholds import GRAM_ROWS
 
 SAMPLE_ROWS = 4096
 

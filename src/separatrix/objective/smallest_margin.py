@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.types import Array
@@ -28,7 +27,7 @@ class SmallestMargins(Sum[tuple[list[float]]]):
 
     def of(self, block: Block) -> tuple[list[float]]:
         """From scores of twice the working precision."""
-        scores, _ = loops.compensated_scores(block.X, self.W)
+        scores, _ = block.rows.compensated_scores(self.W)
         sign = self.loss.signs(block.y, scores)
         counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)
         return ([float(np.min(sign * scores, where=counts, initial=np.inf))],)

@@ -28,13 +28,13 @@ from numpy.typing import DTypeLike
 from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss
-from ..numeric.rows import CsrRows, shape_of, slice_rows, take_features
 from ..numeric.standardization import Standardization
-from ..numeric.threads import run_on_threads
 from ..numeric.types import AnyArray, Array, Ints
-from .gram import gram, gram_blocked
+from ..rows import host_rows_of
+from ..rows.thresholds import GRAM_ROWS
+from .gram import gram_blocked
 from .hessians import assemble_hessian, class_curvature, curvature_of, hessian_of
-from .thresholds import GRAM_ROWS, GRAM_TILE
+from .thresholds import GRAM_TILE
 
 S = TypeVar("S")
 Given = tuple[S, Callable[[Any], Any]]
@@ -56,7 +56,7 @@ class Value(Sum[tuple[float, float]]):
 
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
-        return loops.batch_pass(block.X, block.y, self.loss, self.W, weight=block.weight)
+        return block.rows.value_gradient(block.y, self.loss, self.W, block.weight)
 
     def of_given(self, standardization: Standardization) -> Given[Value]:
         """Scores are the same by other weights."""
@@ -75,10 +75,9 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
     def of(self, block: Block) -> tuple[float, float, Array]:
         """In one read of the rows."""
         gradient = np.zeros(self.W.shape)  # not zeros_like: the loops need rows in a row
-        sums = loops.batch_pass(
-            block.X, block.y, self.loss, self.W, weight=block.weight, gradient=gradient,
-            float32_sums=self.float32_sums,
-        )  # fmt: skip
+        sums = block.rows.value_gradient(
+            block.y, self.loss, self.W, block.weight, gradient, None, self.float32_sums
+        )
         return *sums, gradient
 
     @property
@@ -88,23 +87,9 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:
         """Threads go from block to block, without Python in between."""
-        k = len(self.W)
-        in_lines = k if k > 1 and isinstance(rows.X, CsrRows) else 0
-        W = loops.to_lines(self.W) if in_lines else self.W
-        total = np.empty(2 + W.size)
-        blocks = loops.BlockSum(edges, total)
-
-        def work() -> None:
-            loops.batch_blocks(
-                rows.X, rows.y, self.loss, W, blocks, weight=rows.weight,
-                float32_sums=self.float32_sums, in_lines=in_lines,
-            )  # fmt: skip
-
-        run_on_threads(work, threads, blocks.give_up)
-        gradient = total[2:].reshape(W.shape)
-        if in_lines:
-            gradient = loops.from_lines(gradient, k)
-        return float(total[0]), float(total[1]), gradient
+        return host_rows_of(rows.X).value_gradient_on_threads(
+            rows.y, self.loss, self.W, rows.weight, edges, threads, self.float32_sums
+        )
 
     def of_given(self, standardization: Standardization) -> Given[ValueGradient]:
         """In double precision: means are still in the rows."""
@@ -156,7 +141,7 @@ class ClassHessian(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
-        return (gram(block.X, self.curvature(block), self.standardization, self.dtype),)
+        return (block.rows.gram(self.curvature(block), self.standardization, self.dtype),)
 
     @property
     def batch_rows(self) -> int | None:
@@ -165,7 +150,7 @@ class ClassHessian(Sum[tuple[Array]]):
 
     def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
         """Summed once, in its precision."""
-        parts = ((block.X, self.curvature(block)) for block in batches)
+        parts = ((block.rows, self.curvature(block)) for block in batches)
         return (gram_blocked(parts, self.standardization, self.dtype, threads),)
 
     def of_given(self, standardization: Standardization) -> Given[ClassHessian]:
@@ -189,11 +174,11 @@ class WorkingHessian(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """In two reads of the block."""
-        rows = take_features(block.X, self.features)
+        rows = block.rows.take_features(self.features)
         curvature = curvature_of(block, self.loss, self.W)
 
         def products(weight: Array) -> Array:
-            return gram(rows, weight, self.standardization)
+            return rows.gram(weight, self.standardization)
 
         k, m = len(self.W), len(self.features) + 1
         if self.loss.column_loss is not None:
@@ -220,15 +205,15 @@ class HessianProduct(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
-        own = self.loss.column_loss
+        own, rows = self.loss.column_loss, block.rows
         # Columns of a quadratic loss curve alike, at any score.
         if own is not None and (len(self.W) == 1 or own.constant_curvature is not None):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
-            loops.hessian_product(block.X, np.asarray(curvature), self.V, product)
+            rows.hessian_product(np.asarray(curvature), self.V, product)
             return (product,)
-        scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.V)
+        scores, turn = rows.scores(self.W), rows.scores(self.V)
         change = self.loss.curvature_product(block.y, scores, turn)
-        loops.transpose_product(block.X, block.weights[:, None] * change, product)
+        rows.transpose_product(block.weights[:, None] * change, product)
         return (product,)
 
     def of_given(self, standardization: Standardization) -> Given[HessianProduct]:
@@ -255,7 +240,7 @@ class BiasCurvature(Sum[tuple[Array]]):
             return (np.sum(np.asarray(curvature)).reshape(1, 1),)
         weight = block.weights
         present = weight != 0.0  # others may have scores that are not finite
-        scores = loops.scores(block.X, self.W)[present]
+        scores = block.rows.scores(self.W)[present]
         return (self.loss.curvature_sum(block.y[present], scores, weight[present]),)
 
     def of_given(self, standardization: Standardization) -> Given[BiasCurvature]:
@@ -273,11 +258,11 @@ class Gram(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
-        return (gram(block.X, block.weights, self.standardization),)
+        return (block.rows.gram(block.weights, self.standardization),)
 
     def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
         """Tile by tile."""
-        parts = ((block.X, block.weights) for block in batches)
+        parts = ((block.rows, block.weights) for block in batches)
         return (gram_blocked(parts, self.standardization, np.float64, threads),)
 
 
@@ -290,10 +275,10 @@ class MomentSums(Sum[tuple[Array, Array, Array]]):
 
     def of(self, block: Block) -> tuple[Array, Array, Array]:
         """(classes, d), (classes,) and (d,)."""
-        d, k = shape_of(block.X)[1], self.classes
-        sums, squares = np.zeros((k, d)), np.zeros(d)
+        rows, k = block.rows, self.classes
+        sums, squares = np.zeros((k, rows.shape[1])), np.zeros(rows.shape[1])
         number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
-        loops.moments(block.X, block.weight, number, self.shift, sums, squares)
+        rows.moments(block.weight, number, self.shift, sums, squares)
         return sums, np.bincount(number, block.weight, k).astype(np.float64), squares
 
 
@@ -310,8 +295,8 @@ class Mistakes(Sum[tuple[Array]]):
         counts, weight = np.zeros(m), block.weights
         for start in range(0, len(block.y), COUNTED_ROWS):
             at = slice(start, min(start + COUNTED_ROWS, len(block.y)))
-            rows = slice_rows(block.X, at.start, at.stop)
-            scores = loops.scores(rows, self.candidates.reshape(m * k, d)).reshape(-1, m, k)
+            rows = block.rows.part(at.start, at.stop)
+            scores = rows.scores(self.candidates.reshape(m * k, d)).reshape(-1, m, k)
             wrong = (self.loss.mistakes(block.y[at], scores[:, j]) for j in range(m))
             counts += [weight[at] @ each for each in wrong]
         return (counts,)
@@ -332,6 +317,7 @@ class SignedRowSum(Sum[tuple[Array]]):
             coefficients = np.where(own, self.k - 1.0, -1.0)
         if block.weight is not None:
             coefficients *= block.weight[:, None]
-        total = np.zeros((self.k, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, coefficients, total)
+        rows = block.rows
+        total = np.zeros((self.k, rows.shape[1] + 1))
+        rows.transpose_product(coefficients, total)
         return (total,)

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-OWN_GRAM_FEATURES = 128
-"""Features up to which a compiled loop of our own sums products, not BLAS on copies of rows.
-
-Measured: squared-tall, 1.54; cross-validation, 1.17."""
-
 GRAM_TILE = 256
 """Features from which on threads share the tiles of one sum, about so many square, not the rows.
 
 Measured: logistic-correlated-wide, 1.32; softmax, 1.02."""
-
-GRAM_ROWS = 512
-"""Rows converted to float64 at a time, for BLAS.
-
-Measured: no method is chosen, a copy is kept small."""
-
-FEW_VALUES = 1 / 25
-"""Squared number of values in a sparse row, in units of that of features, on average, up to which
-its values alone are multiplied, not all features.
-
-Measured: hinge-one-hot-weak, 1.61."""
 
 # ---- the rows that tell the second derivative
 

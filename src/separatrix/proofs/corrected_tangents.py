@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import entr, xlog1py
 
-from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.standardization import Standardization
@@ -51,7 +50,8 @@ class CorrectedTangents(Sum[Sums]):
 
     def of(self, block: Block) -> Sums:
         """Of the rows that count."""
-        scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.step)
+        rows = block.rows
+        scores, turn = rows.scores(self.W), rows.scores(self.step)
         weight = block.weights
         present = weight > 0.0
         with np.errstate(all="ignore"):  # what is not finite proves nothing
@@ -60,7 +60,7 @@ class CorrectedTangents(Sum[Sums]):
             rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
             steep = np.sum(found.conjugate_slopes * np.sqrt(found.curvatures), axis=1)
         coefficients = np.where(present[:, None], weight[:, None] * found.slopes, 0.0)
-        gradient = Pair(*loops.compensated_transpose_product(block.X, coefficients))
+        gradient = Pair(*rows.compensated_transpose_product(coefficients))
         weight, conjugates = weight[present], found.conjugates[present]
         return (
             float(weight @ conjugates),

@@ -17,9 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from .. import loops
 from ..data import Block, Sum
-from ..numeric.rows import absolute
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
@@ -80,12 +78,13 @@ class Violations(Sum[tuple[int, int]]):
     def of(self, block: Block) -> tuple[int, int]:
         """Of the rows that count."""
         V, counts = self.V / self.V[np.arange(len(self.V)), self.ones][:, None], block.weights > 0.0
-        scores, sizes = loops.scores(block.X, V), loops.scores(absolute(block.X), np.abs(V))
+        rows = block.rows
+        scores, sizes = rows.scores(V), rows.absolute().scores(np.abs(V))
         inexact = counts & np.any(np.abs(scores) > ROUNDING * sizes, axis=1)
         whole = np.round(V)
         if not np.all(np.abs(V - whole) <= WHOLE):
             return int(np.count_nonzero(counts)), int(np.count_nonzero(inexact))
-        high, low = loops.compensated_scores(block.X, whole)
+        high, low = rows.compensated_scores(whole)
         wrong = counts & np.any((high != 0.0) | (low != 0.0), axis=1)
         return int(np.count_nonzero(wrong)), int(np.count_nonzero(inexact))
 

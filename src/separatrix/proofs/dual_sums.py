@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, InMemory, Sum
 from ..losses import Loss
-from ..numeric.rows import shape_of
 from ..numeric.types import Array, Ints
 from .binary_dual import BinaryDualLoss
 from .dual_loss import DualLoss, DualSums
@@ -59,8 +57,8 @@ class AlphaSums(Sum[tuple[Array, Array]]):
         c, conjugates = self.dual_loss.coefficients(block.y, alpha)
         if block.weight is not None:
             c, conjugates = c * block.weight[:, None], conjugates * block.weight[:, None]
-        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, c, rows)
+        rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
+        block.rows.transpose_product(c, rows)
         return rows, conjugates.sum(axis=0)
 
 
@@ -88,8 +86,8 @@ class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
         counted[out - block.start] = 0.0
         alpha = self.dual_loss.subgradient(block.y, s)
         slopes, conjugates = self.dual_loss.coefficients(block.y, alpha)
-        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, counted[:, None] * slopes, rows)
+        rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
+        block.rows.transpose_product(counted[:, None] * slopes, rows)
         return value, rows, counted @ conjugates, [distance]
 
 
@@ -107,7 +105,7 @@ class Subgradients(Sum[tuple[list[Array]]]):
 
 def scores_of(block: Block, W: Array) -> Array:
     """Of every row, (n, k); 0 of those without weight, even where theirs overflow."""
-    scores = loops.scores(block.X, W)
+    scores = block.rows.scores(W)
     if block.weight is not None:
         scores[block.weight == 0.0] = 0.0
     return scores

@@ -38,7 +38,7 @@ from ..objective import Evaluation, Objective
 from ..objective.sums import WorkingHessian
 from .corrected_tangents import CorrectedTangents
 from .dependent_features import independent
-from .rounding import SUMS
+from .rounding import SUMS, sum_rounding
 from .smooth_bound import LowerBound, scaled_bound
 
 READS = 2  # of the data, for a bound
@@ -82,7 +82,7 @@ def corrected_lower_bound(
     V = V + np.copysign(size + SUMS * np.abs(V), V)
     V[:, free] = 0.0
     bound, V = scaled_bound(penalty, -found.conjugate - change, V)
-    return LowerBound(bound, SUMS * found.conjugate_size, V)
+    return LowerBound(bound, sum_rounding(objective) * found.conjugate_size, V)
 
 
 def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool | None:
@@ -158,7 +158,7 @@ def _correction(
     size = np.append(_sizes(objective), 1.0)[some]
     size = (size + np.append(np.abs(own.mean), 0.0)) / own.scale
     unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
-    rounding = SUMS * objective.loss.steepness(max(at.value, 0.0)) * size
+    rounding = sum_rounding(objective) * objective.loss.steepness(max(at.value, 0.0)) * size
     balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
     basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
     most = (1.0 + SUMS) * left + (1.0 if rounded else EPS) * rounding

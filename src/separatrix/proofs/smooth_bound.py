@@ -35,7 +35,7 @@ from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..penalties import Penalty
-from .rounding import SUMS, rounding
+from .rounding import SUMS, rounding, sum_rounding
 
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
 
@@ -99,7 +99,7 @@ def conjugate_rounding(
     penalty = objective.penalty.value(W)
     loss_mean = at.value - penalty
     sizes = loss_mean + abs(conjugate + loss_mean)
-    return SUMS * sizes + 2.0 * EPS * penalty + rounding(objective, W, loss_mean)
+    return sum_rounding(objective) * sizes + 2.0 * EPS * penalty + rounding(objective, W, loss_mean)
 
 
 def feasible_lower_bound(

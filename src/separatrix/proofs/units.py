@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Source
 from ..data.feature_map import FeatureMap
 from ..numeric.dot import dot
@@ -21,7 +20,8 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from .rounding import SUMS, ExactTangents, ExactValue, Pair, Tangents, by_differences
+from ..rows import DenseRows
+from .rounding import ExactTangents, ExactValue, Pair, Tangents, by_differences, sum_rounding
 
 
 def seen_weights(W: Array, features: FeatureMap | None) -> Array:
@@ -78,7 +78,9 @@ class GivenUnits:
         They, and the weights, are rounded as often as the products. What of the latter is relative
         to the value is not.
         """
-        return 0.0 if self.standardization is None else 2.0 * (of_sums - SUMS * abs(value))
+        if self.standardization is None:
+            return 0.0
+        return 2.0 * (of_sums - sum_rounding(self.objective) * abs(value))
 
     def rounding_of_weights(self, W: Array, value: float) -> float:
         """How far J at the returned weights may be from J at W: the bias is rounded at its size."""
@@ -149,6 +151,6 @@ class GivenUnits:
         for g, rest in zip(high, low, strict=True):
             # Of every feature: its sum less the mean times that of the bias, which may cancel.
             bias, columns = np.array([[g[-1], rest[-1]]]), [-scaling.mean, -scaling.mean, g[:-1]]
-            found, lost = loops.compensated_scores(bias, np.column_stack(columns))
+            found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
             g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
         return Pair(features.left(high / scaling.scale), features.left(low / scaling.scale))

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .. import loops
-from ..numeric.rows import CsrRows, Rows
 from ..numeric.tolerances import EPS, SMALLEST_FLOAT
 from ..numeric.types import Array
+from ..rows import CsrRows, DenseRows, Rows
 from .rational import Exact, root_bounds, to_lattice
 from .signed_rows import SUMMABLE_POWER, LowMarginRows, Matrix, SignedRows, dense
 
@@ -75,7 +74,7 @@ def lower_bound(
 
 def upper_bound(Z: Matrix, share: Array) -> float:
     """A number that ``|sum share z| / sum share`` is not above, for shares >= 0."""
-    high, low = loops.compensated_transpose_product(_as_rows(Z), share[:, None])
+    high, low = _as_rows(Z).compensated_transpose_product(share[:, None])
     *point, total = np.abs(high + low)[0].tolist()
     sizes = (share @ abs(Z)).tolist()
     point = [
@@ -109,5 +108,5 @@ def _lost(count: int, terms: float) -> float:
 
 def _as_rows(Z: Matrix) -> Rows:
     if not sp.issparse(Z):
-        return np.ascontiguousarray(Z)
+        return DenseRows(np.ascontiguousarray(Z))
     return CsrRows(Z.data, Z.indices, Z.indptr, Z.shape[1])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import Block, Sum
-from ..numeric.rows import as_scipy, shape_of, slice_rows
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import host_rows_of
 from .signed_blocks import CHUNK, SignedRowEncoding
 from .signed_rows import SignedRows
 
@@ -30,12 +30,13 @@ class ExactSum(Sum[tuple[AnyArray]]):
     def of(self, block: Block) -> tuple[AnyArray]:
         """The sum over one block, in whole numbers of ``2**-1074``."""
         encoding = self.encoding
-        k, (n, d) = encoding.stacked, shape_of(block.X)
+        rows, k = host_rows_of(block.X), encoding.stacked
+        n, d = rows.shape
         coefficients = encoding.coefficients(block, self._taken(block, n, d, k))
         total = np.zeros((k, d + encoding.intercept), object)
         total += 0
         for start in range(0, n, CHUNK):
-            x = as_scipy(slice_rows(block.X, start, start + CHUNK)).tocoo()
+            x = rows.part(start, start + CHUNK).as_scipy().tocoo()
             entry, column = x.coords
             for c in range(k):
                 sizes = coefficients[start : start + CHUNK, c]

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..data import Block, Source, Sum
 from ..data.wrapped import MappedSource
-from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
+from ..rows import host_rows_of
 from .rational import Fractions, common_denominator, lowest_bits
 from .settled import rounded
 from .signed_blocks import CHUNK
@@ -45,16 +45,7 @@ class Division:
 
     def __call__(self, block: Block) -> Block:
         """The block with scaled features."""
-        return block._replace(X=_divided(block.X, self.powers))
-
-
-def _divided(X: Rows, powers: Ints) -> Rows:
-    if not isinstance(X, CsrRows):
-        return np.ldexp(X.astype(np.float64), -powers)
-    at = slice(X.indptr[0], X.indptr[-1])
-    indices = X.indices[at]
-    data = np.ldexp(X.data[at].astype(np.float64), -powers[indices])
-    return CsrRows(data, indices, X.indptr - X.indptr[0], X.n_features)
+        return block._replace(X=host_rows_of(block.X).per_feature(np.ldexp, -self.powers).X)
 
 
 def rescaled(rows: SignedRows) -> tuple[SignedRows, Ints]:
@@ -79,10 +70,11 @@ class LowestBits(Sum[tuple[list[Ints]]]):
 
     def of(self, block: Block) -> tuple[list[Ints]]:
         """A list of one entry: the lowest of all is taken later."""
-        n, d = shape_of(block.X)
+        rows = block.rows
+        n, d = rows.shape
         lowest = np.full(d, np.iinfo(np.int64).max)
         for start in range(0, n, CHUNK):
-            x = to_dense(slice_rows(block.X, start, start + CHUNK))
+            x = rows.part(start, start + CHUNK).to_dense()
             lowest = np.minimum(lowest, lowest_bits(x)[1].min(axis=0))
         return ([lowest],)
 

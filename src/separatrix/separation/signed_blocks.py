@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block
-from ..numeric.rows import CsrRows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
 
 CHUNK = 2048  # rows at a time, if something is stored for each of their entries
@@ -52,7 +50,7 @@ class SignedRowEncoding:
 
     def margins(self, block: Block, W: Array) -> Array:
         """``z.W`` of every signed row of a block, infinity where there is none."""
-        scores = loops.scores(block.X, self.full(W))
+        scores = block.rows.scores(self.full(W))
         if self.stacked == 1:
             signs = self.signs(block)
             with np.errstate(invalid="ignore"):
@@ -66,7 +64,7 @@ class SignedRowEncoding:
     def compensated_margins(self, block: Block, W: Array, correction: Array) -> Array:
         """``z.(W + correction)``, from sums of twice the working precision."""
         k = len(W)
-        high, low = loops.compensated_scores(block.X, self.full(np.vstack([W, correction])))
+        high, low = block.rows.compensated_scores(self.full(np.vstack([W, correction])))
         low = low[:, :k] + high[:, k:]
         high = high[:, :k]
         if self.stacked == 1:
@@ -121,12 +119,7 @@ class MarginSelection:
         for start in range(0, len(at), CHUNK):
             some = at[start : start + CHUNK]
             rows, rivals = np.divmod(some, encoding.stacked)
-            picked = take_rows(block.X, rows)
-            if isinstance(picked, CsrRows):
-                picked = picked._replace(data=np.abs(picked.data))
-            else:
-                picked = np.abs(picked)
-            terms = loops.scores(picked, encoding.full(self.size))
+            terms = block.rows.take(rows).absolute().scores(encoding.full(self.size))
             bound = terms[:, 0]
             if encoding.stacked > 1:
                 here = np.arange(len(some))

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 
 from ..data import Source
 from ..numeric.lazy import cached_property
-from ..numeric.rows import Rows, as_scipy, shape_of, to_dense
 from ..numeric.tolerances import EPS, SMALLEST_FLOAT
 from ..numeric.types import Array, Ints
+from ..rows import RowsLike, host_rows_of
 from . import thresholds
 from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
 from .sums import Extremes, Gather, LowMargins, SelectedSum, StratifiedSample
@@ -196,18 +196,19 @@ class SignedRows:
         return total.ravel(), count
 
 
-def _stack(found: list[Rows], intercept: bool, wide: bool) -> Matrix:
+def _stack(found: list[RowsLike], intercept: bool, wide: bool) -> Matrix:
     """Some rows, with a 1 appended for the intercept, as one float64 matrix."""
+    rows = [host_rows_of(X) for X in found]
     if wide:
-        parts = [as_scipy(X) for X in found]
+        parts = [some.as_scipy() for some in rows]
         x = sp.vstack(parts, format="csr").astype(np.float64)
         return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr") if intercept else x
-    d = shape_of(found[0])[1]
-    x = np.ones((sum(shape_of(X)[0] for X in found), d + intercept))
+    d = rows[0].shape[1]
+    x = np.ones((sum(some.shape[0] for some in rows), d + intercept))
     start = 0
-    for X in found:
-        stop = start + shape_of(X)[0]
-        x[start:stop, :d] = to_dense(X)
+    for some in rows:
+        stop = start + some.shape[0]
+        x[start:stop, :d] = some.to_dense()
         start = stop
     return x
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
-from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows
 from ..numeric.types import Array, Ints
+from ..rows import RowsLike, host_rows_of
 from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
 
 
@@ -25,19 +24,20 @@ class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
     def of(self, block: Block) -> tuple[list[Array], list[float], list[Array]]:
         """Lists of one entry: the largest of all is taken later."""
         encoding = self.encoding
-        present, d = encoding.present(block), shape_of(block.X)[1]
+        present, rows = encoding.present(block), host_rows_of(block.X)
+        d = rows.shape[1]
         numbers = encoding.numbers(block)[present]
         counts = np.bincount(numbers, minlength=encoding.n_classes).astype(np.float64)
         largest = np.ones(d + encoding.intercept)
-        if isinstance(block.X, CsrRows):
-            X = as_scipy(block.X).astype(np.float64)
+        if rows.storage == "csr":
+            X = rows.as_scipy().astype(np.float64)
             if not present.all():
                 X = X[np.flatnonzero(present)]
             largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
             scale = float(largest.max()) or 1.0
             squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
         else:
-            X = block.X if present.all() else block.X[present]
+            X = rows.values if present.all() else rows.values[present]
             largest[:d] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
             scale = float(largest.max()) or 1.0
             squares = np.zeros(1)
@@ -90,19 +90,19 @@ class StratifiedSample(Sum[tuple[list[Ints]]]):
 
 
 @dataclass(frozen=True)
-class Gather(Sum[tuple[list[Rows], list[Array]]]):
+class Gather(Sum[tuple[list[RowsLike], list[Array]]]):
     """The x of some rows, and their signs, or the numbers of their classes."""
 
     encoding: SignedRowEncoding
     rows: Ints
     """In ascending order."""
 
-    def of(self, block: Block) -> tuple[list[Rows], list[Array]]:
+    def of(self, block: Block) -> tuple[list[RowsLike], list[Array]]:
         """The rows that are in this block."""
         first, last = np.searchsorted(self.rows, [block.start, block.start + len(block.y)])
         at = self.rows[first:last] - block.start
         signs = self.encoding.signs(block) if self.encoding.stacked == 1 else block.y
-        return [take_rows(block.X, at)], [signs[at].astype(np.float64)]
+        return [block.rows.take(at).X], [signs[at].astype(np.float64)]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ class SelectedSum(Sum[tuple[Array, int]]):
     def of(self, block: Block) -> tuple[Array, int]:
         """Summed in floating point."""
         encoding = self.encoding
-        k, (n, d) = encoding.stacked, shape_of(block.X)
+        rows, k = block.rows, encoding.stacked
+        n, d = rows.shape
         if self.selection is None:
             chosen = np.isfinite(encoding.margins(block, np.zeros((k, d + encoding.intercept))))
         else:
@@ -123,5 +124,5 @@ class SelectedSum(Sum[tuple[Array, int]]):
             chosen[self.selection.among(block, encoding)[0]] = True
         total = np.zeros((k, d + 1))
         coefficients = encoding.coefficients(block, chosen.reshape(n, k))
-        loops.transpose_product(block.X, coefficients, total)
+        rows.transpose_product(coefficients, total)
         return total if encoding.intercept else total[:, :-1], int(chosen.sum())

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..data import Block, InMemory, Source, Sum
 from ..numeric.dot import dot
-from ..numeric.rows import CsrRows, to_dense
+from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Ints
 from ..objective import Objective
 from ..objective.thresholds import SAMPLE_ROWS
+from ..rows import host_rows_of
 from .base import Solver
 from .coordinate_descent import CoordinateDescent
 from .dual.coordinate_ascent import CoordinateAscent
@@ -163,11 +164,8 @@ class StoredValues(Sum[tuple[Ints]]):
     """How many values are stored of every feature."""
 
     def of(self, block: Block) -> tuple[Ints]:
-        """Of one block of sparse rows."""
-        if not isinstance(block.X, CsrRows):
-            raise TypeError("dense rows store all values")
-        at = slice(block.X.indptr[0], block.X.indptr[-1])
-        return (np.bincount(block.X.indices[at], minlength=block.X.n_features),)
+        """Of one block."""
+        return (host_rows_of(block.X).stored_by_feature,)
 
 
 def _drowns_in_features(objective: Objective) -> bool:
@@ -188,9 +186,10 @@ def _mean_squared_correlation(objective: Objective) -> float:
     """
     n, d = objective.source.n_rows, objective.source.n_features
     numbers = np.unique(np.linspace(0, n - 1, CORRELATION_ROWS).astype(np.int64))
-    rows = [to_dense(block.X) for block in objective.in_memory.take(numbers).blocks()]
     mean, deviation = objective.moments
-    some = (np.concatenate(rows) - mean) / np.where(deviation > 0.0, deviation, 1.0)
+    units = Standardization(mean, np.append(np.where(deviation > 0.0, deviation, 1.0), 1.0))
+    blocks = objective.in_memory.take(numbers).blocks()
+    some = np.concatenate([block.rows.standardized(units)[:, :-1] for block in blocks])
     with one_blas_thread(len(some) ** 2 * d):
         products = some @ some.T
     apart = ~np.eye(len(some), dtype=np.bool_)

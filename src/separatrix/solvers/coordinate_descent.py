@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import loops
 from ..data import InMemory
 from ..losses import MarginLoss
 from ..numeric.dot import dot
@@ -33,6 +32,7 @@ from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.columns import FeatureColumns
 from ..penalties import Penalty
+from ..rows import DenseRows
 from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
 from .model_descent import ModelDescent
@@ -207,8 +207,8 @@ class Restricted:
         """J, in one read of the columns."""
         w, curvature = u[:-1], np.empty(len(self.signs))
         scores = self.columns.scores(w) + u[-1]
-        mean, _ = loops.batch_pass(
-            scores[:, None], self.signs, self.loss, AS_IT_IS, weight=self.share, curvature=curvature
+        mean, _ = DenseRows(scores[:, None]).value_gradient(
+            self.signs, self.loss, AS_IT_IS, self.share, curvature=curvature
         )  # a row is its score here
         penalty = dot(self.thresholds, np.abs(w)) + 0.5 * dot(self.ridge * w, w)
         return MarginPoint(mean + penalty, self.signs * scores, curvature)
@@ -246,9 +246,7 @@ class Restricted:
         One look at all weights that gains no more than ``enough`` is the last.
         """
         slope = self.share * self.signs * self.loss.slope(at.margins)
-        model = loops.column_model(
-            self.columns.rows, curvature, self.ridge, self.thresholds, self.bias
-        )
+        model = self.columns.rows.column_model(curvature, self.ridge, self.thresholds, self.bias)
         descent = ModelDescent(model, self.columns, u[:-1].copy(), slope)
         descent.run(enough, NOTHING * at.value)
         way = descent.w - u[:-1]

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..data import InMemory
 from ..numeric.expected import Check
-from ..numeric.rows import CsrRows
 from ..numeric.types import Array
 from ..objective import Objective
 from . import thresholds
@@ -176,8 +175,9 @@ def suits_coordinate_ascent(objective: Objective) -> bool:
     n, d = objective.source.n_rows, objective.source.n_features
     if objective.loss.smooth or d < thresholds.MANY_FEATURES:
         return False
-    blocks = (block.X for block in objective.source.blocks())
-    values = sum(int(X.indptr[-1] - X.indptr[0]) for X in blocks if isinstance(X, CsrRows))
+    if objective.source.storage == "dense":
+        return False
+    values = sum(block.rows.n_values for block in objective.source.blocks())
     curvature = objective.mean_square / (2.0 * objective.penalty.l2 * n)
     few = 0 < values <= thresholds.FEW_VALUES_OF_FEATURES * n * d
     return few and curvature <= thresholds.MOST_HINGE_CURVATURE

@@ -23,20 +23,24 @@ import scipy.linalg
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from .. import loops
-from ..data import Block
 from ..losses import Loss, Squared
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, flag, real, whole
-from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
+from .least_squares_sums import (
+    QR_ROWS,
+    RootProduct,
+    RootScores,
+    RootTargets,
+    TargetSum,
+    TriangleSum,
+)
 from .thresholds import FILLED_VALUES
 
-QR_ROWS = 1024  # converted to float64 at a time
 READS = 3  # of the data, at least: for the means, for the products, and for J
 # Of conjugate gradients: the gap at the end of the first round, of J; reads in a round, at most.
 FIRST_GAP, PRODUCTS = 1e-5, 20
@@ -145,22 +149,12 @@ def is_squared(loss: Loss) -> bool:
     return type(loss.column_loss) is Squared
 
 
-def targets(y: AnyArray, k: int) -> Array:
-    """-1 and +1, one column for two classes, else one per class: (n, k)."""
-    if k == 1:
-        return np.asarray(y)[:, None]
-    return np.where(y[:, None] == np.arange(k), 1.0, -1.0)
-
-
 def _centre(objective: Objective) -> tuple[Array, Array]:
     """Weighted means of x (d,) and of the targets (k,); zeros without an intercept."""
     source, k = objective.source, objective.shape[0]
     if not objective.intercept:
         return np.zeros(source.n_features), np.zeros(k)
-    total = np.zeros(k)
-    for block in objective.source.blocks():
-        y = targets(block.y, k)
-        total += y.sum(axis=0) if block.weight is None else block.weight @ y
+    (total,) = source.total(TargetSum(k))
     return objective.moments.mean, total / source.weight_sum
 
 
@@ -202,22 +196,10 @@ def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
 def qr_svd(objective: Objective) -> Array:
     """Minimise over a triangle R with R'R = X'CX, built up block by block."""
     mean, target = _centre(objective)
-    d, k = objective.source.n_features, objective.shape[0]
-    triangle = np.empty((0, d + k))
-    for block in objective.source.blocks():
-        n, weight, y = len(block.y), block.weights, targets(block.y, k)
-        for start in range(0, n, QR_ROWS):
-            at = slice(start, min(start + QR_ROWS, n))
-            root = np.sqrt(weight[at] / objective.source.weight_sum)
-            x = np.empty((len(root), d + k))
-            x[:, :d] = to_dense(slice_rows(block.X, at.start, at.stop)) - mean
-            x[:, d:] = y[at] - target
-            triangle = np.concatenate([triangle, x * root[:, None]])
-            if len(triangle) > 2 * (d + k):
-                triangle = scipy.linalg.qr(
-                    triangle, mode="r", overwrite_a=True, check_finite=False
-                )[0][: d + k]
-    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.l2)
+    d, source = objective.source.n_features, objective.source
+    (triangle,) = source.total(TriangleSum(mean, target, source.weight_sum))
+    rows = triangle.rows
+    w = ridge(rows[:, :d], rows[:, d:], objective.penalty.l2)
     return _with_bias(w, mean, target)
 
 
@@ -328,33 +310,21 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     the shortest.
     """
     mean, target = _centre(objective)
-    source, k = objective.source, objective.shape[0]
-    d = source.n_features
-    roots = [np.sqrt(block.weights / source.weight_sum) for block in source.blocks()]
-    n = sum(map(len, roots))
-
-    def blocks() -> Iterator[tuple[Block, Array]]:
-        return zip(source.blocks(), roots, strict=True)
+    source, C = objective.source, objective.source.weight_sum
+    d, k = source.n_features, objective.shape[0]
 
     def product(u: Array) -> Array:
         w = u.ravel()
         W = np.append(w, -(w @ mean))[None]
-        parts = [loops.scores(block.X, W)[:, 0] * root for block, root in blocks()]
-        return np.concatenate(parts)
+        return np.concatenate(source.total(RootScores(W, C))[0])
 
     def transposed(z: Array) -> Array:
-        z = z.ravel()
-        out = np.zeros((1, d + 1))
-        start = 0
-        for block, root in blocks():
-            at = slice(start, start + len(root))
-            loops.transpose_product(block.X, (z[at] * root)[:, None], out)
-            start = at.stop
+        (out,) = source.total(RootProduct(z.ravel(), C))
         product: Array = out[0, :-1] - out[0, -1] * mean
         return product
 
-    Y = np.concatenate([root[:, None] * (targets(block.y, k) - target) for block, root in blocks()])
-    A = LinearOperator((n, d), matvec=product, rmatvec=transposed)
+    Y = np.concatenate(source.total(RootTargets(target, C))[0])
+    A = LinearOperator((len(Y), d), matvec=product, rmatvec=transposed)
     columns, arrived = [], True
     for c in range(k):
         first = None if start is None else start[c, :-1]

@@ -140,7 +140,7 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
     source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    rows, y = standardization.rows(source.take(present).block().X), source.y[present]
+    rows, y = source.take(present).block().rows.standardized(standardization), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
     found = (

@@ -16,10 +16,10 @@ import numpy as np
 
 from .. import loops
 from ..numeric.dot import dot
-from ..numeric.rows import CsrRows, Rows, as_scipy, n_values, shape_of, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective.columns import FeatureColumns
+from ..rows import HostRows
 from .proximal_newton import minimise_quadratic
 
 ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
@@ -70,7 +70,7 @@ class ModelDescent:
         """
         support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
         affordable = self.epochs_of_products(support)
-        share = self.columns.n_values_of(support) / max(n_values(self.columns.rows), 1)
+        share = self.columns.n_values_of(support) / max(self.columns.rows.n_values, 1)
         met = [self.w.copy()]
         for _ in range(MOST_EPOCHS):
             if self.spent >= affordable:
@@ -99,7 +99,7 @@ class ModelDescent:
 
     def epoch(self, zeros: bool) -> float:
         """One look at all weights, or at those that are not 0; what it gains, at least."""
-        told = loops.column_descent(
+        told = self.columns.rows.column_descent(
             self.model, self.w, self.slope, self.shift, zeros=zeros, max_epochs=1, enough=0.0
         )
         self.shift = told.shift
@@ -108,8 +108,8 @@ class ModelDescent:
     def minimise_on(self, support: Ints) -> None:
         """By Newton's steps with signs fixed, and coordinate descent, on products of columns."""
         model, h = self.model, self.model.curvature
-        columns, ridge = take_rows(model.columns, support), model.ridge[support]
-        slope = loops.scores(columns, np.append(self.slope + self.shift * h, 0.0)[None])[:, 0]
+        columns, ridge = self.columns.rows.take(support), model.ridge[support]
+        slope = columns.scores(np.append(self.slope + self.shift * h, 0.0)[None])[:, 0]
         with one_blas_thread(float(len(support)) ** 2 * len(h)):
             hessian = products(columns, h)
         if model.total > 0.0:
@@ -151,13 +151,13 @@ class ModelDescent:
         return dot(self.first + 0.5 * h * t, t) + penalty
 
 
-def products(columns: Rows, weight: Array) -> Array:
+def products(columns: HostRows, weight: Array) -> Array:
     """Of all columns with each other, rows weighted: (m, m)."""
-    root, size = np.sqrt(weight), len(weight) * shape_of(columns)[0]
-    full = FULL * size < n_values(columns) and size <= MOST_FILLED
-    if full or not isinstance(columns, CsrRows):
-        z = to_dense(columns) * root
+    root, size = np.sqrt(weight), len(weight) * columns.shape[0]
+    full = FULL * size < columns.n_values and size <= MOST_FILLED
+    if full or columns.storage == "dense":
+        z = columns.to_dense() * root
         return np.asarray(z @ z.T)
-    some = as_scipy(columns).astype(np.float64)
+    some = columns.as_scipy().astype(np.float64)
     some.data *= root[some.indices]
     return np.asarray((some @ some.T).toarray())

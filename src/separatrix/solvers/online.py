@@ -293,8 +293,8 @@ class OnlineRun:
         objective = self.objective
 
         def run(screening: loops.ScreeningState | None = None) -> loops.PassResult:
-            return loops.online_pass(
-                block.X, block.y, objective.loss, self.weights, screening,
+            return block.rows.visits.online_pass(
+                block.y, objective.loss, self.weights, screening,
                 weight=None if self.common else block.weight, weight_scale=self.weight_scale,
                 l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
                 intercept=objective.intercept, **given,
@@ -365,7 +365,7 @@ def expected_online_state(shape: tuple[int, int], average: bool) -> Check:
 
 def begin_screening(block: Block, loss: Loss, k: int) -> loops.ScreeningState | None:
     """Only the perceptron leaves rows alone whose margin is large enough."""
-    return loops.screening_state(block.X, k) if is_perceptron(loss) else None
+    return block.rows.visits.screening_state(k) if is_perceptron(loss) else None
 
 
 def warn_slow(objective: Objective) -> None:

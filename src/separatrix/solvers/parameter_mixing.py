@@ -125,8 +125,8 @@ class PartPass(Sum[Passed]):
         )  # fmt: skip
         log = None if self.loss.smooth else np.empty(count, dtype=np.int64)
         at_start = Value(self.loss, self.W).of(block)[0] if self.tells_start else 0.0
-        result = loops.online_pass(
-            block.X, block.y, self.loss, weights,
+        result = block.rows.visits.online_pass(
+            block.y, self.loss, weights,
             steps=self.step_scale * step_sizes(self.schedule, self.first, batches),
             weight=block.weight if self.weighted else None, weight_scale=self.weight_scale,
             order=order, l1=self.l1, l2=self.l2, batch=self.batch, intercept=self.intercept,

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, real, whole
@@ -201,9 +200,9 @@ class Mistaken(Sum[tuple[float, float, Array, list[Ints]]]):
 
     def of(self, block: Block) -> tuple[float, float, Array, list[Ints]]:
         """In two reads of the block."""
-        y, loss, scores = block.y, self.loss, loops.scores(block.X, self.W)
+        y, loss, scores = block.y, self.loss, block.rows.scores(self.W)
         weight = loss.mistakes(y, scores) * (1.0 if block.weight is None else block.weight)
         sums = np.zeros(self.W.shape)
-        loops.transpose_product(block.X, -weight[:, None] * loss.gradient(y, scores), sums)
+        block.rows.transpose_product(-weight[:, None] * loss.gradient(y, scores), sums)
         rows = block.start + np.flatnonzero(weight)
         return float(weight @ loss.value(y, scores)), float(weight.sum()), sums, [rows]

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
-from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from ..objective.objective import SAMPLE_ROWS
@@ -77,7 +75,7 @@ class LargestRow(Sum[tuple[list[float]]]):
 
     def of(self, block: Block) -> tuple[list[float]]:
         """Its weight times |x|^2 + 1."""
-        squares = loops.squared_norms(block.X) + self.intercept
+        squares = block.rows.squared_norms() + self.intercept
         return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
 
 
@@ -105,15 +103,13 @@ class LargestBatch(Sum[tuple[list[float]]]):
 
     def of(self, block: Block) -> tuple[list[float]]:
         """Of one block, whose rows that count are met as they stand."""
-        X, y, weight, _ = block
+        X, y, weight = block.rows, block.y, block.weight
         rows = np.arange(len(y)) if block.present is None else block.present
         count, largest = -(-len(rows) // self.batch), 0.0
         some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // self.batch)))
         for start in (self.batch * some.astype(np.int64)).tolist():
             at = rows[start : start + self.batch]
-            x = np.column_stack(
-                [to_dense(take_rows(X, at)), np.full(len(at), float(self.intercept))]
-            )
+            x = np.column_stack([X.take(at).to_dense(), np.full(len(at), float(self.intercept))])
             if weight is not None:
                 x *= np.sqrt(weight[at])[:, None]
             with one_blas_thread(x.size * min(x.shape)):

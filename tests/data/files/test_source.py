@@ -49,7 +49,7 @@ def test_later_sparse_pieces_may_know_more_features():
     rng = np.random.default_rng(0)
     narrow, wide = sp.csr_array(rng.random((5, 3))), sp.csr_array(rng.random((5, 6)))
     parts = [
-        separatrix.Block(separatrix.numeric.rows.CsrRows(A.data, A.indices, A.indptr, A.shape[1]),
+        separatrix.Block(separatrix.rows.CsrRows(A.data, A.indices, A.indptr, A.shape[1]),
                          np.zeros(5), None, 0)
         for A in (narrow, wide)
     ]  # fmt: skip

@@ -10,7 +10,8 @@ from loops import twins
 from separatrix import Perceptron, loops
 from separatrix.data import labels
 from separatrix.losses import PerceptronLoss
-from separatrix.numeric.rows import CsrRows, shape_of
+from separatrix.numeric.rows import shape_of
+from separatrix.rows import CsrRows
 
 PASSES = 25
 

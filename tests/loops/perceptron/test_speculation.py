@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from separatrix import LinearClassifier, loops
 from separatrix.losses import PerceptronLoss
-from separatrix.numeric.rows import CsrRows
+from separatrix.rows import CsrRows
 from separatrix.solvers import Rosenblatt
 
 SWITCHES = 96  # visits after which a pass has seen many mistakes, and begins to run ahead

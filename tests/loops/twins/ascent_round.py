@@ -15,7 +15,7 @@ from separatrix.loops.ascent_round import (
     dual_estimate,
 )
 from separatrix.losses import Logistic, MarginLoss, SquaredHinge
-from separatrix.numeric.rows import Rows, row_nonzeros
+from separatrix.numeric.rows import RowArrays, row_nonzeros
 from separatrix.numeric.types import AnyArray, Array, Ints
 
 from .coordinate_ascent import coordinate_epoch
@@ -27,7 +27,7 @@ NEAREST_END = _loops.nearest_end
 
 
 def ascent_round(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -106,7 +106,7 @@ def shuffled(rows: Ints, orders: EpochOrders, number: int) -> Ints:
 
 
 def visit_again(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,
@@ -128,7 +128,7 @@ def visit_again(
 
 
 def subspace_step(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,

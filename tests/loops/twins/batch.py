@@ -8,12 +8,12 @@ import numpy as np
 
 from separatrix.loops import OFFSETS, ORDER, RANGE
 from separatrix.losses import Loss, MarginLoss
-from separatrix.numeric.rows import CsrRows, Rows, shape_of, to_dense
+from separatrix.numeric.rows import CsrArrays, RowArrays, shape_of, to_dense
 from separatrix.numeric.types import AnyArray, Array, Ints
 
 
 def batch_pass(
-    rows: Rows,
+    rows: RowArrays,
     y: AnyArray,
     loss: Loss,
     W: Array,
@@ -38,12 +38,12 @@ def batch_pass(
     return float(value.sum()), float((c * loss.mistakes(y, s)).sum())
 
 
-def scores(rows: Rows, W: Array) -> Array:
+def scores(rows: RowArrays, W: Array) -> Array:
     scores: Array = to_dense(rows) @ W[:, :-1].T + W[:, -1]
     return scores
 
 
-def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
+def compensated_scores(rows: RowArrays, W: Array) -> tuple[Array, Array]:
     high, low = np.empty((2, shape_of(rows)[0], len(W)))
     weights = [list(map(Fraction, w)) for w in W.tolist()]
     for i, x in enumerate(to_dense(rows).tolist()):
@@ -54,29 +54,29 @@ def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
     return high, low
 
 
-def compensated_transpose_product(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+def compensated_transpose_product(rows: RowArrays, coefficients: Array) -> tuple[Array, Array]:
     turned = np.column_stack([to_dense(rows), np.ones(len(coefficients))]).T
     weights = np.column_stack([coefficients.T, np.zeros(coefficients.shape[1])])
     high, low = compensated_scores(turned, weights)
     return high.T, low.T
 
 
-def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None:
+def transpose_product(rows: RowArrays, coefficients: Array, out: Array) -> None:
     out[:, :-1] += coefficients.T @ to_dense(rows)
     out[:, -1] += coefficients.sum(axis=0)
 
 
-def squared_norms(rows: Rows) -> Array:
+def squared_norms(rows: RowArrays) -> Array:
     norms: Array = np.sum(to_dense(rows).astype(np.float64) ** 2, axis=1)
     return norms
 
 
-def hessian_product(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
+def hessian_product(rows: RowArrays, curvature: Array, V: Array, out: Array) -> None:
     transpose_product(rows, curvature[:, None] * scores(rows, V), out)
 
 
 def moments(
-    rows: Rows,
+    rows: RowArrays,
     weight: Array | None,
     group: Ints | None,
     shift: Array | None,
@@ -96,7 +96,7 @@ def all_finite(values: AnyArray) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def csr_flaw(rows: CsrRows) -> int:
+def csr_flaw(rows: CsrArrays) -> int:
     begins, ends = rows.indptr[:-1], rows.indptr[1:]
     if np.any((begins < 0) | (ends < begins) | (ends > len(rows.indices))):
         return OFFSETS
@@ -106,12 +106,14 @@ def csr_flaw(rows: CsrRows) -> int:
     return ORDER if any(np.any(one[1:] <= one[:-1]) for one in each) else 0
 
 
-def stored_features(rows: CsrRows, most: int) -> AnyArray | None:
+def stored_features(rows: CsrArrays, most: int) -> AnyArray | None:
     stored = np.unique(rows.indices[rows.indptr[0] : rows.indptr[-1]])
     return np.isin(np.arange(rows.n_features), stored) if len(stored) <= most else None
 
 
-def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+def weighted_correct(
+    rows: RowArrays, y: AnyArray, weight: Array | None, W: Array, right: Array
+) -> None:
     m, k, d = W.shape
     s = scores(rows, W.reshape(m * k, d)).reshape(-1, m, k)
     found = np.where(s[:, :, 0] >= 0.0, 1.0, -1.0) if k == 1 else s.argmax(axis=2)
@@ -119,11 +121,13 @@ def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, ri
     right += c @ (found == y[:, None])
 
 
-def max_standardised_norm2(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
+def max_standardised_norm2(
+    rows: RowArrays, weight: Array | None, mean: Array, factor: Array
+) -> float:
     square = np.sum(((to_dense(rows) - mean) * factor) ** 2, axis=1)
     return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
 
 
-def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+def gram(rows: RowArrays, weight: Array, mean: Array, factor: Array, out: Array) -> None:
     z = np.column_stack([to_dense(rows) - mean, np.ones(len(weight))]) * factor
     out += (weight[:, None] * z).T @ z

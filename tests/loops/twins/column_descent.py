@@ -6,12 +6,12 @@ import numpy as np
 
 from separatrix.loops.column_descent import ColumnDescentResult, ColumnModel
 from separatrix.loops.dispatch import Interrupted, stop_requested
-from separatrix.numeric.rows import Rows, to_dense
+from separatrix.numeric.rows import RowArrays, to_dense
 from separatrix.numeric.types import Array
 
 
 def column_model(
-    columns: Rows, curvature: Array, ridge: Array, thresholds: Array, bias: bool
+    columns: RowArrays, curvature: Array, ridge: Array, thresholds: Array, bias: bool
 ) -> ColumnModel:
     X, total = to_dense(columns), float(curvature.sum())
     products = X @ curvature

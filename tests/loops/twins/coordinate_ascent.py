@@ -8,14 +8,14 @@ from separatrix.loops._compiled import _loops
 from separatrix.loops.coordinate_ascent import EpochResult
 from separatrix.loops.dispatch import Interrupted, stop_requested
 from separatrix.losses import Logistic, MarginLoss, SquaredHinge
-from separatrix.numeric.rows import Rows, row_nonzeros
+from separatrix.numeric.rows import RowArrays, row_nonzeros
 from separatrix.numeric.types import Array, Ints
 
 NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
 
 
 def coordinate_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Array,
     loss: MarginLoss,
     alpha: Array,

@@ -6,12 +6,12 @@ import numpy as np
 
 from separatrix.loops.dispatch import Interrupted, stop_requested
 from separatrix.loops.multiclass_ascent import MulticlassEpochResult
-from separatrix.numeric.rows import Rows, row_nonzeros
+from separatrix.numeric.rows import RowArrays, row_nonzeros
 from separatrix.numeric.types import Array, Ints
 
 
 def multiclass_epoch(
-    rows: Rows,
+    rows: RowArrays,
     y: Ints,
     alpha: Array,
     lines: Array,

@@ -17,7 +17,7 @@ from separatrix.loops.svmlight import (
     WORD,
     SvmlightRows,
 )
-from separatrix.numeric.rows import CsrRows
+from separatrix.numeric.rows import CsrArrays
 from separatrix.numeric.types import AnyArray
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -46,7 +46,7 @@ def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightR
             indptr.append(len(values))
         begin += len(line) + 1
     parts = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
-    X = CsrRows(np.array(values, dtype=np.float64), *parts, features)
+    X = CsrArrays(np.array(values, dtype=np.float64), *parts, features)
     return SvmlightRows(X, np.array(labels, dtype=np.float64), left_out, flaw, at)
 
 

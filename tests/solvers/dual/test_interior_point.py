@@ -12,8 +12,8 @@ from scipy.optimize import minimize_scalar
 from separatrix import L2, DualAscent, LinearClassifier, Objective
 from separatrix.data import ArraySource
 from separatrix.losses import Hinge, SquaredHinge
-from separatrix.numeric.rows import CsrRows
 from separatrix.proofs.binary_dual import dual_loss_of
+from separatrix.rows import CsrRows
 from separatrix.solvers import choose
 from separatrix.solvers.dual.interior_point import InteriorPointRun
 from separatrix.solvers.dual.proximal_point import ProximalPointRun

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Array
-from ..source import Storage
+from ...rows import Storage, host_rows_of
 from .parts import Part
 
 
@@ -42,16 +41,14 @@ class FactsOf:
         """Of one part."""
         if part.X is None:
             return ([PartFacts(part.number, 0)],)
-        rows, n_features = shape_of(part.X)
-        sparse = isinstance(part.X, CsrRows)
-        values = part.X.data if isinstance(part.X, CsrRows) else part.X
+        rows = host_rows_of(part.X)
+        n, n_features = rows.shape
         weights = part.block.weights
         present = weights != 0.0
         labels, number = np.unique(part.y[present], return_inverse=True)
         facts = PartFacts(
-            part.number, rows, int(np.count_nonzero(present)), n_features, part.names,
-            "csr" if sparse else "dense", values.dtype.name, values.size,
-            part.X.indices.itemsize if isinstance(part.X, CsrRows) else 0,
+            part.number, n, int(np.count_nonzero(present)), n_features, part.names,
+            rows.storage, rows.dtype.name, rows.values.size, rows.index_bytes,
             labels, np.bincount(number, weights[present], len(labels)).astype(np.float64),
         )  # fmt: skip
         return ([facts],)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, as_scipy, concatenate_rows
+from ...rows import concatenate_rows, rows_of
 from ..files.encoding.decoding import decoded, refuse_mixed
 from ..files.encoding.encoding import Encoding
 from ..files.readers.formats import FORMATS, format_of, kept_format, open_files
@@ -206,7 +206,7 @@ class Read:
             else None
             for name in ("y", "weight")
         )
-        fill(part, as_scipy(X) if isinstance(X, CsrRows) else X, y, weight)
+        fill(part, rows_of(X).as_matrix(), y, weight)
 
 
 def _file(part: Part) -> FilePart:

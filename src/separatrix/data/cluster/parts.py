@@ -8,10 +8,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, Rows, shape_of
 from ...numeric.threads import ordered_sum
 from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
+from ...rows import HostRowsLike, RowsLike, rows_of
 from ..blocks import Block
 from ..files.facts import check_weights
 from ..files.readers.reader import Place
@@ -29,7 +29,7 @@ class Part:
     """Some rows with their labels and weights: as given at first, then as loops take them."""
 
     number: int
-    X: Rows | None
+    X: RowsLike | None
     """None: it has no rows."""
     y: AnyArray
     weight: Array | None
@@ -51,10 +51,7 @@ class Part:
     @property
     def row_bytes(self) -> int:
         """Bytes of its rows."""
-        if self.X is None:
-            return 0
-        arrays = self.X[:3] if isinstance(self.X, CsrRows) else (self.X,)
-        return sum(int(each.nbytes) for each in arrays)
+        return 0 if self.X is None else rows_of(self.X).nbytes
 
     @property
     def block(self) -> Block:
@@ -64,7 +61,7 @@ class Part:
 
     def blocks(self) -> list[Block]:
         """Its rows in pieces that threads share; where they end depends on the rows alone."""
-        block, (n, _) = self.block, shape_of(self.block.X)
+        block, n = self.block, len(self.y)
         size = max(1, BLOCK_BYTES * n // max(1, self.row_bytes))
         return [block.part(at, min(at + size, n)) for at in range(0, n, size)]
 
@@ -152,7 +149,7 @@ def fill(part: Part, X: Any, y: Any, weight: Any) -> None:
     if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
         return
     rows = _rows(X, where)
-    n = shape_of(rows)[0]
+    n = rows_of(rows).shape[0]
     try:
         labels = check_labels(y)
     except ValueError as error:
@@ -174,20 +171,16 @@ def _names(X: Any) -> tuple[str, ...] | None:
     return tuple(columns) if named else None
 
 
-def _rows(X: Any, where: str) -> Rows:
+def _rows(X: Any, where: str) -> HostRowsLike:
     try:
-        rows = check_rows(X, finite=False)
+        given = check_rows(X, finite=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}: {error}") from error
-    values = rows.data if isinstance(rows, CsrRows) else rows
-    if not np.all(np.isfinite(values)):
-        if isinstance(rows, CsrRows):
-            entry = int(np.argmin(np.isfinite(values)))
-            row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        else:
-            row = int(np.argmin(np.isfinite(values).all(axis=1)))
+    rows = rows_of(given)
+    if not np.all(np.isfinite(rows.values)):
+        row, _ = rows.place_of(int(np.argmin(np.isfinite(rows.values))))
         raise ValueError(
             f"{where}, row {row} (counted from 0 within the part): X contains NaN or infinity; "
             "expected finite numbers: fill it in, or leave out the row."
         )
-    return rows
+    return given

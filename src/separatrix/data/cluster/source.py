@@ -12,15 +12,15 @@ from uuid import uuid4
 import numpy as np
 
 from ...numeric.lazy import cached_property
-from ...numeric.rows import CsrRows, to_dense
 from ...numeric.threads import n_threads
 from ...numeric.types import AnyArray, Array, Ints
+from ...rows import Storage, host_rows_of
 from ..blocks import Block, concatenated, random_rows, taken
 from ..class_moments import FEW_ROWS
 from ..fingerprint import DIGEST_BYTES, fingerprint
 from ..labels import encoded
 from ..row_state import RowChange, RowNumbers
-from ..source import InMemory, Source, Storage
+from ..source import InMemory, Source
 from ..sum import Sum, T
 from .engine import Engine
 from .facts import FactsOf, PartFacts, check_alike
@@ -138,8 +138,7 @@ class ClusterSource(Source):
         """Mean of a few rows from all over the data, if they are dense."""
         if self.storage == "csr":
             return None
-        mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
-        return mean
+        return self.sample(FEW_ROWS).block().rows.mean()
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -207,10 +206,8 @@ class EncodeLabels:
         if part.X is None:
             return
         part.start, part.y = self.starts[part.number], encoded(part.y, self.classes)
-        if isinstance(part.X, CsrRows):
-            part.X = part.X._replace(data=part.X.data.astype(self.dtype, copy=False))
-        else:
-            part.X = part.X.astype(self.dtype, copy=False)
+        rows = host_rows_of(part.X)
+        part.X = rows.with_values(rows.values.astype(self.dtype, copy=False)).X
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...numeric.rows import CsrRows, Rows, shape_of, slice_rows
+from ...rows import host_rows_of
 from ..blocks import Block, concatenated
 from .thresholds import DENSE_BLOCK_VALUES, MOST_BLOCK_ROWS, SPARSE_BLOCK_ROWS
 
@@ -24,8 +24,8 @@ def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
     waiting: list[Block] = []
     count = start = 0
     for piece in pieces:
-        sparse, features = isinstance(piece.X, CsrRows), shape_of(piece.X)[1]
-        block_rows = block_rows or default_block_rows(sparse, features)
+        rows = piece.rows
+        block_rows = block_rows or default_block_rows(rows.storage == "csr", rows.shape[1])
         first, length = 0, len(piece.y)
         while length - first >= block_rows - count:
             last = first + block_rows - count
@@ -42,18 +42,15 @@ def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
 
 
 def _part(piece: Block, first: int, last: int) -> Block:
-    weight = None if piece.weight is None else piece.weight[first:last]
-    return Block(slice_rows(piece.X, first, last), piece.y[first:last], weight, 0)
+    return piece.part(first, last)._replace(start=0)
 
 
 def _joined(parts: list[Block], start: int) -> Block:
     """One block; sparse rows are copied, so that none holds more than its own values."""
-    features = max(shape_of(part.X)[1] for part in parts)
-    if len(parts) == 1 and not isinstance(parts[0].X, CsrRows):
+    features = max(part.rows.shape[1] for part in parts)
+    if len(parts) == 1 and parts[0].rows.storage == "dense":
         return parts[0]._replace(start=start)
-    joined = concatenated([part._replace(X=_widened(part.X, features)) for part in parts])
+    joined = concatenated(
+        [part._replace(X=host_rows_of(part.X).widened(features).X) for part in parts]
+    )
     return joined._replace(start=start)
-
-
-def _widened(X: Rows, features: int) -> Rows:
-    return X._replace(n_features=features) if isinstance(X, CsrRows) else X

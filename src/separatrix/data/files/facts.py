@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, n_values, shape_of
 from ...numeric.types import Array, Ints
+from ...rows import Storage, host_rows_of
 from ..blocks import Block, taken
 from ..fingerprint import fingerprint
-from ..source import Storage
 from .cutting import default_block_rows
 from .encoding.encoding import INDEX_BYTES, Encoding
 from .held_out import held_out
@@ -76,20 +75,20 @@ class Facts:
             del block  # before the next is made: it may be large
 
     def _add(self, block: Block) -> None:
-        n, d = shape_of(block.X)
+        rows = host_rows_of(block.X)
+        n, d = rows.shape
         self.block_rows = max(self.block_rows, n)
         self.n_features = max(self.n_features, d)
-        if isinstance(block.X, CsrRows):
-            self.storage, self.index_bytes = "csr", block.X.indices.itemsize
-            self.dtype = block.X.data.dtype.name
+        self.dtype = rows.dtype.name
+        if rows.storage == "csr":
+            self.storage, self.index_bytes = "csr", rows.index_bytes
         else:
-            self.dtype = block.X.dtype.name
-            self.n_nonzero += int(np.count_nonzero(block.X))
-        self.n_values += 0 if self.surveyed else n_values(block.X)
+            self.n_nonzero += int(np.count_nonzero(rows.values))
+        self.n_values += 0 if self.surveyed else rows.n_values
         self.add_labels(block.y, block.weight)
         if n:
-            rows = np.unique(np.linspace(0, n - 1, WITNESSES).astype(np.int64))
-            self.witnesses.append(fingerprint([taken(block, rows)], rows))
+            some = np.unique(np.linspace(0, n - 1, WITNESSES).astype(np.int64))
+            self.witnesses.append(fingerprint([taken(block, some)], some))
 
     def agrees(self, before: Facts) -> bool:
         """Whether a pass found the rows of the first, as far as can be told from so little."""

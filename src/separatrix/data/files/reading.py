@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, shape_of
-from ..source import Storage
+from ...rows import Storage, host_rows_of
 from .encoding.decoding import Decoded, decoded
 from .encoding.encoding import Encoding
 from .readers.formats import open_reader, tells_format
@@ -50,9 +49,9 @@ class Reading:
         format = self.format if is_path(what) and not all(map(tells_format, _paths(what))) else None
         reader = self.adapted(open_reader(what, format=format, block_rows=PIECE_ROWS))
         for piece in decoded(reader, self.encoding, self.dtype, labels):
-            X = piece.X
-            width = self.check_width("csr" if isinstance(X, CsrRows) else "dense", shape_of(X)[1])
-            yield piece._replace(X=X._replace(n_features=width) if isinstance(X, CsrRows) else X)
+            rows = host_rows_of(piece.X)
+            width = self.check_width(rows.storage, rows.shape[1])
+            yield piece._replace(X=rows.widened(width).X)
 
     def adapted(self, reader: Reader) -> Reader:
         """LIBSVM text has the features of the fit; entries of others have no weight."""

@@ -11,12 +11,12 @@ import numpy as np
 
 from ... import loops
 from ...numeric.lazy import cached_property
-from ...numeric.rows import slice_rows, take_rows
 from ...numeric.threads import n_threads, ordered_sum, running_sum
 from ...numeric.types import AnyArray, Array
+from ...rows import Storage, host_rows_of
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..class_moments import ClassMoments
-from ..source import InMemory, Source, Storage
+from ..source import InMemory, Source
 from ..sum import Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import starts
@@ -263,14 +263,13 @@ class FileSource(Source):
 
     def _own(self, number: int, block: Block) -> Block:
         """The rows of this source, their labels as loops take them."""
-        X, y, weight = block.X, self._labels[block.y], block.weight
-        if self.storage == "csr":
-            X = X._replace(n_features=self.n_features)  # type: ignore[union-attr]
+        y, weight = self._labels[block.y], block.weight
+        rows = host_rows_of(block.X).widened(self.n_features)
         if share := self.rows.facts.share:
             out = held_out(block.start, len(y), share)
             at = np.flatnonzero(out == bool(self._side))
-            X, y, weight = take_rows(X, at), y[at], None if weight is None else weight[at]
-        return Block(X, y, weight, int(self._starts[number]))
+            rows, y, weight = rows.take(at), y[at], None if weight is None else weight[at]
+        return Block(rows.X, y, weight, int(self._starts[number]))
 
     def _read_ahead(self, blocks: Callable[[], Iterator[Block]]) -> Iterator[Block]:
         if self.rows.kept is None:
@@ -302,9 +301,7 @@ def _rest(lengths: list[int], kept: list[int]) -> list[int]:
 
 
 def _slice(block: Block, first: int, last: int) -> Block:
-    weight = None if block.weight is None else block.weight[first:last]
-    X = slice_rows(block.X, first, last)
-    return Block(X, block.y[first:last], weight, block.start + first)
+    return block.part(first, last)
 
 
 def _in_turns(visits: list[Visit]) -> Iterator[Visit]:

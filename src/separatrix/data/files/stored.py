@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Ints
+from ...rows import host_rows_of, rows_of
 from ..blocks import Block
 from ..class_moments import RunningMoments
 from .cache.blocks import CachedBlocks
@@ -297,7 +297,7 @@ class StoredRows:
                 weight, share = block.weight, self.validation
                 if share:
                     weight = block.weights * ~held_out(block.start, len(block.y), share)
-                moments.add(block.X, weight, block.y)
+                moments.add(host_rows_of(block.X), weight, block.y)
             yield block
             del block  # before the next is made: it may be large
         self.moments = moments
@@ -335,7 +335,7 @@ class StoredRows:
         self.unknown = unknown = Counter[str]()
         for X, y, weight, where, lost in decoded(self._reader, self.encoding, self.dtype):
             unknown.update(lost)
-            n = shape_of(X)[0]
+            n = rows_of(X).shape[0]
             if labelled not in (None, y is not None):
                 raise ValueError(
                     f"{where}: {'no ' * (y is None)}labels, unlike the rows before; expected a "
@@ -359,8 +359,7 @@ def _memory_told(block_rows: int | None) -> Iterator[None]:
 
 
 def _is_small(block: Block) -> bool:
-    arrays = block.X[:3] if isinstance(block.X, CsrRows) else [block.X]
-    return sum(array.nbytes for array in arrays) <= KEPT_BYTES
+    return block.rows.nbytes <= KEPT_BYTES
 
 
 def _counts(facts: Facts) -> str:

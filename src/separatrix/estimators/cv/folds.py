@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri
 
-from ... import loops
 from ...data import ArraySource, Block, Subset
 from ...data.arrays import as_arrays
 from ...losses import Loss
@@ -127,7 +126,7 @@ class Folds:
         if self._share == 1.0:
             return True
         each = (
-            self.standardization.rows(self._sample.block(part).X)
+            self._sample.block(part).rows.standardized(self.standardization)
             for part in range(len(self._parts))
         )
         mean = sum(np.einsum("ij,ij->", Z, Z) for Z in each) / len(self._sample.rows.y)
@@ -188,9 +187,7 @@ class Folds:
             if at is None:
                 return value, gradient, [hessian_of(sample.block(i), loss, W, standardization)]
             block = parts[i].block(at)
-            value[i], _ = loops.batch_pass(
-                block.X, block.y, loss, W, weight=block.weight, gradient=gradient[i]
-            )
+            value[i], _ = block.rows.value_gradient(block.y, loss, W, block.weight, gradient[i])
             return value, gradient, []
 
         with one_blas_thread(len(sample.rows.y) * W.size**2):

@@ -28,7 +28,8 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...penalties import L2
-from ...solvers.least_squares import QR_ROWS, is_squared
+from ...solvers.least_squares import is_squared
+from ...solvers.least_squares_sums import QR_ROWS
 from .press import press_scores
 from .row_space import RowSpace, check_room, is_wide
 from .sums import row_scores
@@ -222,7 +223,7 @@ class _Removal:
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         """A few rows at a time in standardised variables."""
         for block in self.source.batches(QR_ROWS):
-            z = self.standardization.rows(block.X)
+            z = block.rows.standardized(self.standardization)
             z[:, -1] *= self.objective.intercept
             yield block.at, z
 

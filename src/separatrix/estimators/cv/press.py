@@ -23,12 +23,11 @@ from scipy.linalg import lapack
 
 from ...data import ArraySource
 from ...data.arrays import as_arrays
-from ...numeric.rows import to_dense
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
-from ...solvers.least_squares import QR_ROWS, targets
+from ...solvers.least_squares_sums import QR_ROWS, targets
 from .row_space import center, products, products_suffice, triangle
 from .thresholds import FEW_PENALTIES, SVD_VALUES
 
@@ -110,7 +109,7 @@ class _Problem:
     def rows(self, size: int) -> Iterator[tuple[slice, Array]]:
         """Yield slices of ``size`` rows."""
         for block in self.source.batches(size):
-            yield block.at, (to_dense(block.X) - self.mean) * self.root[block.at, None]
+            yield block.at, (block.rows.to_dense() - self.mean) * self.root[block.at, None]
 
 
 def _by_singular_values(problem: _Problem) -> Array:

@@ -20,6 +20,7 @@ from ...data.sum import T
 from ...data.wrapped import MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
+from ...rows import host_rows_of
 
 HASHED_AT_ONCE = 1 << 20  # row numbers
 
@@ -106,7 +107,7 @@ class FoldSums(Sum[tuple[Array, ...]]):
         rows, weights = (each.astype(np.float64, copy=False) for each in counts)
         if not self.with_moments:
             return rows, weights
-        found = group_sums(block.X, block.weight, at, size, self.shift)
+        found = group_sums(host_rows_of(block.X), block.weight, at, size, self.shift)
         return rows, weights, *(each.reshape(*shape, -1) for each in found)
 
 

@@ -23,11 +23,11 @@ from scipy.linalg import lapack
 
 from ...data import ArraySource
 from ...data.arrays import as_arrays
-from ...numeric.rows import CsrRows, dense_features
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...rows import host_rows_of
 from .thresholds import FACTORED_BYTES, FACTORED_COPIES, FEWER_VALUES, SVD_VALUES
 
 PRODUCTS_SUFFICE = 1e-9  # an l2 above this share of the mean |x|^2 is far above rounding
@@ -79,7 +79,7 @@ def products_suffice(objective: Objective, smallest_l2: float) -> bool:
 def products(source: ArraySource, mean: Array) -> Array:
     """``(x - mean).(x' - mean)`` for any two rows: (n, n)."""
     n, d = len(source.y), source.n_features
-    if isinstance(source.X, CsrRows):
+    if source.storage == "csr":
         out = source.gram()
         along = source.scores(np.append(mean, 0.0)[None])
         out -= along
@@ -88,7 +88,7 @@ def products(source: ArraySource, mean: Array) -> Array:
         return out
     out = np.zeros((n, n))
     for at in _feature_slices(n, d):
-        z = dense_features(source.X, at.start, at.stop)
+        z = host_rows_of(source.X).dense_features(at.start, at.stop)
         z -= mean[at]
         out += z @ z.T
     return out
@@ -99,7 +99,7 @@ def triangle(source: ArraySource, mean: Array, root: Array, extra: Array) -> Arr
     n, d = len(source.y), source.n_features
     R = extra[None]
     for at in _feature_slices(n, d):
-        z = dense_features(source.X, at.start, at.stop)
+        z = host_rows_of(source.X).dense_features(at.start, at.stop)
         z -= mean[at]
         z *= root[:, None]
         stacked = np.empty((len(R) + z.shape[1], n), order="F")
@@ -157,8 +157,7 @@ class RowSpace:
 def suits_folds(objective: Objective) -> bool:
     """Whether the coordinates of all rows are far fewer than their stored values."""
     source = as_arrays(objective.in_memory)
-    n, d = len(source.y), source.n_features
-    stored = len(source.X.data) if isinstance(source.X, CsrRows) else n * d
+    n, stored = len(source.y), host_rows_of(source.X).values.size
     return n * n <= FEWER_VALUES * stored and room(n) <= FACTORED_BYTES
 
 

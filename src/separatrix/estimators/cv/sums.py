@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, Sum
 from ...losses import Loss
 from ...losses.rivals import predicted_numbers
-from ...numeric.rows import slice_rows
 from ...numeric.types import AnyArray, Array
 from .thresholds import ROWS_AT_ONCE
 
@@ -24,7 +22,7 @@ class MaxNorms(Sum[tuple[list[float]]]):
     factor: Array
 
     def of(self, block: Block) -> tuple[list[float]]:
-        square = loops.max_standardised_norm2(block.X, block.weight, self.mean, self.factor)
+        square = block.rows.max_standardised_norm2(block.weight, self.mean, self.factor)
         return ([square],)
 
 
@@ -44,12 +42,12 @@ class ScoreSums(Sum[tuple[Array]]):
         m, k, d = self.weights.shape
         sums = np.zeros(m)
         if self.scoring is None:
-            loops.weighted_correct(block.X, block.y, block.weight, self.weights, sums)
+            block.rows.weighted_correct(block.y, block.weight, self.weights, sums)
             return (sums,)
         W, weight = self.weights.reshape(m * k, d), block.weights
         for start in range(0, len(block.y), ROWS_AT_ONCE):
             at = slice(start, min(start + ROWS_AT_ONCE, len(block.y)))
-            s = loops.scores(slice_rows(block.X, at.start, at.stop), W).T
+            s = block.rows.part(at.start, at.stop).scores(W).T
             each = row_scores(self.scoring, self.loss, block.y[at], s.reshape(m, k, -1))
             sums += each @ weight[at]
         return (sums,)

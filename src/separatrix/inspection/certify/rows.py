@@ -10,11 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from ... import loops
 from ...data import ArraySource, Block, InMemory, Source, Sum
 from ...data.files.reading import is_path
 from ...data.labels import check_labels, class_numbers
-from ...data.source import Storage
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
 from ...estimators.predictor import LinearPredictor
@@ -22,8 +20,8 @@ from ...estimators.sources import refuse_labels_beside
 from ...losses.rivals import predicted_numbers
 from ...numeric.dense import dense
 from ...numeric.lazy import cached_property
-from ...numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, shape_of
 from ...numeric.types import AnyArray, Array
+from ...rows import CsrRows, Rows, RowsLike, Storage, concatenate_rows, host_rows_of
 
 FEW_ROWS = 64  # from which the storage of all rows is inferred
 
@@ -65,7 +63,7 @@ def _read(clf: LinearPredictor, X: Any, y: Any, sample_weight: Any) -> Source:
     return _labelled(rows, y, sample_weight, clf)
 
 
-def _labelled(rows: Rows, y: Any, sample_weight: Any, clf: Any) -> ArraySource:
+def _labelled(rows: RowsLike, y: Any, sample_weight: Any, clf: Any) -> ArraySource:
     labels = check_labels(y)
     _same_classes(np.unique(labels), clf)
     return array_source(
@@ -144,24 +142,22 @@ class PosedSource(MappedSource):
 
     @cached_property
     def _few(self) -> Rows:
-        return self.sample(FEW_ROWS).block().X
+        return self.sample(FEW_ROWS).block().rows
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the mapped rows."""
-        few = self._few
-        return few.data.dtype if isinstance(few, CsrRows) else few.dtype
+        return self._few.dtype
 
     @property
     def storage(self) -> Storage:
         """Storage of the mapped rows."""
-        return "csr" if isinstance(self._few, CsrRows) else "dense"
+        return self._few.storage
 
     @property
     def row_values(self) -> float:
         """Mean number of values stored in a row, estimated on a few rows."""
-        few = self._few
-        return few.data.size / shape_of(few)[0] if isinstance(few, CsrRows) else self.n_features
+        return self._few.row_values
 
     @property
     def row_bytes(self) -> float:
@@ -177,7 +173,7 @@ class Transformed:
 
     def __call__(self, block: Block) -> Block:
         """The same labels and weights with other features."""
-        X = as_scipy(block.X) if isinstance(block.X, CsrRows) else block.X
+        X = host_rows_of(block.X).as_matrix()
         return block._replace(X=check_rows(self.transform(X)))
 
 
@@ -189,12 +185,12 @@ class WithColumn:
 
     def __call__(self, block: Block) -> Block:
         """The same block with the column last."""
-        n, d = shape_of(block.X)
-        if not isinstance(block.X, CsrRows):
-            column = np.full((n, 1), self.value, dtype=block.X.dtype)
-            return block._replace(X=np.ascontiguousarray(np.hstack([block.X, column])))
-        column = sp.csr_array(np.full((n, 1), self.value, dtype=block.X.data.dtype))
-        X = sp.hstack([as_scipy(block.X), column], format="csr")
+        rows = host_rows_of(block.X)
+        n, d = rows.shape
+        column = np.full((n, 1), self.value, dtype=rows.dtype)
+        if rows.storage == "dense":
+            return block._replace(X=np.ascontiguousarray(np.hstack([rows.values, column])))
+        X = sp.hstack([rows.as_scipy(), sp.csr_array(column)], format="csr")
         return block._replace(X=CsrRows(X.data, X.indices, X.indptr, d + 1))
 
 
@@ -239,13 +235,15 @@ class Predictions(Sum[tuple[int, int]]):
         """The counts of one block."""
         if not len(block.y):
             return 0, 0
-        own = self._classes(block.X, self.W)
+        own = self._classes(block.rows, self.W)
         wrong = own != class_numbers(block.y, 2 if len(self.W) == 1 else len(self.W))
-        flips = 0 if self.other is None else int(np.sum(own != self._classes(block.X, self.other)))
+        flips = (
+            0 if self.other is None else int(np.sum(own != self._classes(block.rows, self.other)))
+        )
         return int(wrong.sum()), flips
 
-    def _classes(self, X: Rows, W: Array) -> AnyArray:
-        scores = loops.scores(X, W)
+    def _classes(self, rows: Rows, W: Array) -> AnyArray:
+        scores = rows.scores(W)
         if len(W) > 1 or self.upper_on_tie:
             return predicted_numbers(scores)
         return (scores[:, 0] > 0.0).astype(np.int64)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import loops
-from ...numeric.rows import CsrRows, as_scipy, slice_rows, to_dense
 from ...numeric.tolerances import LARGEST_FLOAT
 from ...numeric.types import Array, Ints
+from ...rows import rows_of
 from .comparison import SEED
 from .fitted import FittedModel
 from .report import Finding, plural
@@ -126,7 +125,7 @@ def constant(model: FittedModel) -> Finding | None:
     if not model.objective.intercept:
         at = at[mean[at] == 0.0]  # another constant acts as the bias
     X = model.rows
-    if not isinstance(X, CsrRows):
+    if isinstance(X, np.ndarray):
         at = np.array([j for j in at if np.all(X[:, j] == X[0, j])], dtype=np.int64)
     if not len(at):
         return None
@@ -184,14 +183,14 @@ def _candidates(model: FittedModel) -> list[tuple[int, int]]:
 
     The first of each pair is the first of all that agree.
     """
-    rows, n = model.sample_rows, len(model.sample)
+    rows, n = rows_of(model.sample_rows), len(model.sample)
     d = model.source.n_features
     draws = np.random.default_rng(SEED).standard_normal((n, 2))
     draws -= draws.mean(axis=0)  # shifts of a feature have no effect
     total, squares = np.zeros(d), np.zeros(d)
-    shift = None if isinstance(rows, CsrRows) else to_dense(slice_rows(rows, 0, 1))[0]
-    loops.moments(rows, None, None, shift, total, squares)
-    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values are not compared
+    shift = None if rows.storage == "csr" else rows.part(0, 1).to_dense()[0]
+    rows.moments(None, None, shift, total, squares)
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values: not compared
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = model.sample_source.transpose_product(draws)
@@ -214,7 +213,7 @@ def _difference(one: Array, other: Array) -> float:
 def _columns(model: FittedModel) -> Callable[[int], Array]:
     """Return a function that extracts a column of all rows in float64."""
     X = model.rows
-    if not isinstance(X, CsrRows):
+    if isinstance(X, np.ndarray):
         return lambda j: X[:, j].astype(np.float64)
-    by_column = as_scipy(X).tocsc()
+    by_column = X.as_scipy().tocsc()
     return lambda j: by_column[:, [j]].toarray()[:, 0].astype(np.float64)

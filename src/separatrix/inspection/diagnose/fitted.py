@@ -12,10 +12,10 @@ from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV
 from ...losses import Loss
 from ...losses.rivals import predicted_numbers
 from ...numeric.lazy import cached_property
-from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.moments import Moments
+from ...rows import CsrRows, HostRowsLike, rows_of
 from ...separation import Separability, separability
 from ...solvers import Rosenblatt, Solver
 from ...solvers.rescaling import only_rescales
@@ -36,7 +36,7 @@ class FittedModel:
     clf: Any
     X: Any
     """X as the classifier got it: after the other steps of a pipeline."""
-    rows: Rows
+    rows: HostRowsLike
     """X in its storage: an array or CSR."""
     labels: AnyArray
     source: InMemory
@@ -118,7 +118,7 @@ class FittedModel:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.objective.moments
         except ValueError:
-            x = to_dense(self.sample_rows)
+            x = rows_of(self.sample_rows).to_dense()
             size = np.abs(x).max(axis=0)
             x = x / np.where(size > 0.0, size, 1.0)
             return Moments(size * x.mean(axis=0), size * x.std(axis=0))
@@ -132,8 +132,7 @@ class FittedModel:
     @cached_property
     def sample(self) -> Ints:
         """Some rows, always the same, with a few of every class; all rows if they are few."""
-        rows = self.rows
-        width = len(rows.data) / self.n if isinstance(rows, CsrRows) else self.source.n_features
+        width = rows_of(self.rows).row_values
         values = max(width, 1.0) * self.objective.shape[0]
         most = int(np.clip(SAMPLE_VALUES / values, LEAST_ROWS, MOST_ROWS))
         if self.n <= most:
@@ -148,9 +147,10 @@ class FittedModel:
         return len(self.sample) < self.n
 
     @cached_property
-    def sample_rows(self) -> Rows:
+    def sample_rows(self) -> HostRowsLike:
         """The rows of the sample."""
-        return take_rows(self.rows, self.sample)
+        taken: HostRowsLike = rows_of(self.rows).take(self.sample).X
+        return taken
 
     @cached_property
     def sample_source(self) -> InMemory:
@@ -257,19 +257,19 @@ class FittedModel:
             return self._of_sample
         return self._separability(self.rows, self.labels)
 
-    def _separability(self, rows: Rows, labels: AnyArray) -> Separability:
-        X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
+    def _separability(self, rows: HostRowsLike, labels: AnyArray) -> Separability:
+        X = rows_of(rows).as_matrix()
         return separability(X, labels, fit_intercept=self.objective.intercept)
 
     @property
     def _sample_has_full_rank(self) -> bool:
         """Whether only weights 0 are 0 on the whole sample; else others could separate the rest."""
         rows = self.sample_rows
-        n, d = shape_of(rows)
+        n, d = rows_of(rows).shape
         if d >= n:
             return False
         x = np.ones((n, d + self.objective.intercept))
-        x[:, :d] = to_dense(rows)
+        x[:, :d] = rows_of(rows).to_dense()
         size = np.abs(x).max(axis=0)
         return bool(size.min() > 0.0 and np.linalg.matrix_rank(x / size) == x.shape[1])
 

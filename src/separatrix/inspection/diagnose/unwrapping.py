@@ -17,9 +17,9 @@ from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...estimators.sources import labels_of
 from ...losses import PerceptronLoss, get_loss
-from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of
 from ...objective import Objective
 from ...penalties import L2, Penalty
+from ...rows import HostRowsLike, host_rows_of, rows_of
 from .fitted import FittedModel
 
 KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
@@ -47,7 +47,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             )
         whole = X.block()
         y, weight = labels_of(X), X.weight
-        X = as_scipy(whole.X) if isinstance(whole.X, CsrRows) else whole.X
+        X = host_rows_of(whole.X).as_matrix()
     elif encoding is not None and encoding.n_features != len(encoding.columns):
         raise TypeError(
             "this model was fitted to a table and computes features from its columns, but "
@@ -56,7 +56,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     if clf is not estimator and len(estimator.steps) > 1:
         X = estimator[:-1].transform(X)
     rows = check_rows(X, owner=clf)
-    features = shape_of(rows)[1]
+    n, features = rows_of(rows).shape
     expected = clf.coef_.shape[1] if hasattr(clf, "coef_") else clf.n_features_in_
     if features != expected:
         raise ValueError(
@@ -65,9 +65,9 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
         )
     if getattr(clf, "scale_", None) is not None:
         clf, rows = _behind_scaling(clf, rows)
-        X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
+        X = rows_of(rows).as_matrix()
     labels = check_labels(y)
-    check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
+    check_consistent_length(range(n), labels)
     if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
         raise ValueError(
             f"y has the labels {unknown!r}, which the fit did not have; it had "
@@ -90,9 +90,10 @@ def _penalty(clf: Any) -> Penalty:
     return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 
-def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
+def _behind_scaling(clf: Any, X: HostRowsLike) -> tuple[Any, HostRowsLike]:
     """Treat a classifier that standardises its rows as one after a scaling step of a pipeline."""
     standardization, inner = clf._features.standardization, copy(clf)
-    W = FeatureMap(shape_of(rows)[1], standardization).from_weights(clf._weights())
+    rows = rows_of(X)
+    W = FeatureMap(rows.shape[1], standardization).from_weights(clf._weights())
     inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
     return inner, StandardizedRows(standardization).rows(rows)

@@ -101,7 +101,10 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         """The rows in variables of one scale, and the penalty's curvature by each of those."""
         standardization = self.objective.standardization
         rows = np.concatenate(
-            [standardization.rows(block.X) for block in self.counted.batches(COPIED_ROWS)]
+            [
+                block.rows.standardized(standardization)
+                for block in self.counted.batches(COPIED_ROWS)
+            ]
         )
         rows[:, -1] *= self.objective.intercept
         scale = standardization.scale

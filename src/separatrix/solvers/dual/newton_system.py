@@ -16,16 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, InMemory, Sum
 from ...numeric.linear_systems import conjugate_gradients, solve
-from ...numeric.rows import take_rows
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...objective.gram import gram
 from ...objective.hessians import assemble_hessian
 from ...proofs.dual_loss import DualLoss
 from .. import thresholds
@@ -157,11 +154,11 @@ class SmoothedHessian(Sum[tuple[Array]]):
         )
         if block.weight is not None:
             curvature = curvature * block.weight[rows][:, None, None]
-        picked = take_rows(block.X, rows)
+        picked = block.rows.take(rows)
 
         def products(c: Array) -> Array:
             some = np.flatnonzero(c)
-            return gram(take_rows(picked, some), c[some], self.standardization)
+            return picked.take(some).gram(c[some], self.standardization)
 
         return (assemble_hessian(k, d, lambda a, b: curvature[:, a, b], products),)
 
@@ -176,6 +173,6 @@ class CurvatureProduct(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """Of one block."""
         out = np.zeros_like(self.V)
-        change = np.einsum("iab,ib->ia", self.curvature[block.at], loops.scores(block.X, self.V))
-        loops.transpose_product(block.X, change, out)
+        change = np.einsum("iab,ib->ia", self.curvature[block.at], block.rows.scores(self.V))
+        block.rows.transpose_product(change, out)
         return (out,)

@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, Sum
 from ...losses import Loss
 from ...numeric.dot import dot
-from ...numeric.rows import slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from ...objective import Objective
@@ -169,11 +167,11 @@ class SmoothedSums(Sum[Smoothed]):
         if self.scores is not None:
             here = self.scores[block.at]
         own = replace(self, center=self.center[block.at], scores=here)
-        pieces = []
+        rows, pieces = block.rows, []
         for start in range(0, len(block.y), SOME_ROWS):
             stop = min(start + SOME_ROWS, len(block.y))
             weight = None if block.weight is None else block.weight[start:stop]
-            piece = Block(slice_rows(block.X, start, stop), block.y[start:stop], weight, start)
+            piece = Block(rows.part(start, stop).X, block.y[start:stop], weight, start)
             pieces.append(piece)
         sums = ordered_sum(lambda piece: own._of_piece(piece, here[piece.at], known), pieces, 1)
         return *sums, ([] if known else [here])
@@ -184,13 +182,13 @@ class SmoothedSums(Sum[Smoothed]):
         """The same of a few rows; their scores ``s`` are written if they are not known."""
         y, c, center = block.y, block.weights, self.center[block.at]
         if not known:
-            loops.scores(block.X, self.W, s)
+            block.rows.scores(self.W, s)
             if block.weight is not None:
                 s[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
         a = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
         slopes, conjugates = self.dual_loss.coefficients(y, a)
         rows = np.zeros((self.dual_loss.groups, self.W.shape[1]))
-        loops.transpose_product(block.X, c[:, None] * slopes, rows)
+        block.rows.transpose_product(c[:, None] * slopes, rows)
         smooth = self.dual_loss.value(y, s, a, center, self.penalty_parameter)
         proximal = np.sum((a - center) ** 2, axis=1) / (2.0 * self.penalty_parameter)
         return (

@@ -29,12 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, Source, Sum
 from ...data.blocks import concatenated, random_rows, taken
 from ...losses import Loss
 from ...numeric.expected import Check, array, entries, flag, real
-from ...numeric.rows import shape_of
 from ...numeric.types import Array
 from ...objective import Objective
 from ...proofs.binary_dual import dual_loss_of
@@ -200,8 +198,8 @@ class WorkingSetSums(Sum[WorkingSet]):
         counted = np.zeros(len(y))
         counted[far] = c[far]
         slopes, conjugates = self.dual_loss.coefficients(y, self.dual_loss.subgradient(y, s))
-        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, counted[:, None] * slopes, rows)
+        rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
+        block.rows.transpose_product(counted[:, None] * slopes, rows)
         some = far[random_rows(len(far), most)]
         sampled = taken(block, some)
         if len(some) < len(far):

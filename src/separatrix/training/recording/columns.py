@@ -11,9 +11,9 @@ import numpy as np
 from ...data.arrays import as_arrays
 from ...data.feature_map import FeatureMap
 from ...losses.rivals import best_rival
-from ...numeric.rows import Rows, to_dense
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...rows import RowsLike, rows_of
 from ...solvers import Step
 
 MOST_ROWS = 2000
@@ -92,9 +92,9 @@ def _joined(rows: list[Ints]) -> Ints:
     return found
 
 
-def with_ones(rows: Rows) -> Array:
+def with_ones(X: RowsLike) -> Array:
     """(x, 1) of every row, dense."""
-    dense = to_dense(rows)
+    dense = rows_of(X).to_dense()
     return np.column_stack([dense, np.ones(len(dense))])
 
 

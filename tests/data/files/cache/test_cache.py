@@ -16,7 +16,7 @@ from separatrix.data.files.cache import index as cache_index
 from separatrix.data.files.cache.file import CacheWriter, DecodedCache
 from separatrix.data.files.cache.folder import cache_folder
 from separatrix.data.files.cache.index import CacheDamaged
-from separatrix.numeric.rows import CsrRows, slice_rows
+from separatrix.rows import CsrRows, rows_of
 
 
 def sparse_blocks(index="i4"):
@@ -26,7 +26,7 @@ def sparse_blocks(index="i4"):
     y = np.arange(90) % 2
     return [
         Block(
-            slice_rows(whole, at, at + 30)._replace(n_features=20 + at // 3),
+            rows_of(whole).part(at, at + 30).X._replace(n_features=20 + at // 3),
             y[at : at + 30],
             None,
             at,

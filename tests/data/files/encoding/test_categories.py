@@ -17,7 +17,7 @@ from separatrix.data.files.encoding import survey as survey_module
 from separatrix.data.files.encoding.options import EncodingOptions
 from separatrix.data.files.encoding.survey import Survey
 from separatrix.data.files.readers.reader import Place
-from separatrix.numeric.rows import CsrRows, as_scipy
+from separatrix.rows import CsrRows, rows_of
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
@@ -102,7 +102,7 @@ def test_hashing_is_that_of_scikit_learn(bits):
     encoding = encoding_of(pa.table(data), categorical=ways, hash_bits=bits)
     oracle = FeatureHasher(2**bits, input_type="string")
     rows = [[f"{name}={value}" for name, value in row.items()] for row in data.to_dict("records")]
-    found = as_scipy(encoding.encode(pa.table(data)).X)
+    found = rows_of(encoding.encode(pa.table(data)).X).as_scipy()
     assert (found != oracle.transform(rows)).nnz == 0
     assert encoding.n_features == len(encoding.coef_names) == 2**bits
     assert encoding.storage == ("dense" if bits == 3 else "csr")

@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from separatrix.data.files.readers.formats import open_reader
-from separatrix.numeric.rows import CsrRows, to_dense
+from separatrix.numeric.rows import to_dense
+from separatrix.rows import CsrRows
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(250, 3)), RNG.choice(["no", "yes"], 250)

@@ -20,14 +20,14 @@ from separatrix.data.files.readers import svmlight
 from separatrix.data.files.readers.formats import open_reader
 from separatrix.data.files.readers.paths import Files
 from separatrix.data.files.readers.svmlight import SvmlightReader
-from separatrix.numeric.rows import as_scipy
+from separatrix.rows import rows_of
 
 
 def read(what, **more):
     """All rows of a reader as one matrix, and the labels."""
     reader = open_reader(what, **more)
     pieces = list(reader.pieces())
-    X = sp.vstack([as_scipy(piece.X) for piece in pieces], format="csr")
+    X = sp.vstack([rows_of(piece.X).as_scipy() for piece in pieces], format="csr")
     return X, np.concatenate([piece.y for piece in pieces]), reader
 
 
@@ -99,7 +99,7 @@ def test_the_features_of_a_model(tmp_path):
     reader = SvmlightReader(Files([path]), zero_based=True, n_features=5)
     for _ in range(2):
         (piece,) = reader.pieces()
-        assert as_scipy(piece.X).toarray().tolist() == [
+        assert rows_of(piece.X).as_scipy().toarray().tolist() == [
             [0, 0, 1, 0, 0],
             [0, 0, 0, 0, 3],
             [0, 0, 2, 0, 0],

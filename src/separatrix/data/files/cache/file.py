@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from ....numeric.rows import CsrRows
 from ....numeric.types import AnyArray
+from ....rows import host_rows_of
 from ...blocks import Block
 from ..readers.paths import Version
 from ..unfinished import locked_file, remove_abandoned
@@ -272,13 +272,7 @@ def _state(descriptor: int) -> tuple[int, ...]:
 
 def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
     """The arrays of a block, of sparse rows those entries that are theirs; and their features."""
-    features, arrays = None, {}
-    if isinstance(block.X, CsrRows):
-        data, indices, indptr, features = block.X
-        entries = slice(indptr[0], indptr[-1])
-        arrays = {"data": data[entries], "indices": indices[entries], "indptr": indptr - indptr[0]}
-    else:
-        arrays = {"X": block.X}
+    arrays, features = host_rows_of(block.X).named_arrays()
     arrays["y"] = block.y
     if block.weight is not None:
         arrays["weight"] = block.weight

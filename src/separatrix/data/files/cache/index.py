@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .... import loops
-from ....numeric.rows import CsrRows, Rows
 from ....numeric.types import AnyArray
+from ....rows import CsrRows, RowsLike, host_rows_of
 from ...blocks import Block
 from ..facts import LARGEST_WEIGHT
 
@@ -81,7 +80,7 @@ class StoredBlock(NamedTuple):
             arrays[name] = room[at : at + size].view(dtype).reshape(shape)
             at += whole_lines(size)
         if self.features is None:
-            X: Rows = arrays["X"]
+            X: RowsLike = arrays["X"]
         else:
             X = CsrRows(arrays["data"], arrays["indices"], arrays["indptr"], features)
         return Block(X, arrays["y"], arrays.get("weight"), self.start)
@@ -182,12 +181,10 @@ def flaw(block: Block, codes: int) -> str | None:
     ``codes``.
     """
     X, y, weight, _ = block
-    values = X.data if isinstance(X, CsrRows) else X
-    if isinstance(X, CsrRows) and (
-        X.indptr[0] != 0 or X.indptr[-1] != len(values) or loops.csr_flaw(X)
-    ):
+    rows = host_rows_of(X)
+    if not rows.sound:
         return "its sparse rows point to values or features that there are not"
-    if not loops.all_finite(values):
+    if not rows.finite:
         return "it has a value that is not finite"
     if y.view(np.uint64).max() >= codes:  # negative ones are the largest of all without a sign
         return "it has a label that there is not"

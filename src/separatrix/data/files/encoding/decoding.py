@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....numeric.rows import CsrRows, Rows
 from ....numeric.types import AnyArray, Array
+from ....rows import HostRowsLike, RowsLike, host_rows_of
 from ...validation import all_finite
 from ..readers.reader import Place, Reader, TableReader
 from .encoders import Number
@@ -18,7 +18,7 @@ from .encoding import Encoding
 class Decoded(NamedTuple):
     """Some rows as numbers."""
 
-    X: Rows
+    X: RowsLike
     y: AnyArray | None
     """Labels as the file has them."""
     weight: Array | None
@@ -67,17 +67,18 @@ def refuse_mixed(reader: TableReader, names: set[str]) -> None:
             raise ValueError(why())
 
 
-def _as(X: Rows, dtype: str, where: Place) -> Rows:
+def _as(X: RowsLike, dtype: str, where: Place) -> HostRowsLike:
     """In this precision; a value that is too large for it is an error."""
-    values = X.data if isinstance(X, CsrRows) else X
+    rows = host_rows_of(X)
+    values = rows.values
     with np.errstate(over="ignore"):
         converted = np.ascontiguousarray(values, dtype=dtype)
     if converted.itemsize < values.itemsize and not all_finite(converted):
         at = int(np.argmax(~np.isfinite(converted)))
-        edges = X.indptr if isinstance(X, CsrRows) else np.arange(len(X) + 1) * X.shape[1]
-        row = int(np.searchsorted(edges, at, "right")) - 1
+        row, _ = rows.place_of(at)
         raise ValueError(
             f"{where.row(row)}: the value {values.flat[at]:g} is too large for float32; read "
             "with dtype='float64', or scale the feature"
         )
-    return X._replace(data=converted) if isinstance(X, CsrRows) else converted
+    decoded: HostRowsLike = rows.with_values(converted).X
+    return decoded

@@ -17,9 +17,8 @@ from scipy.sparse import csr_array
 
 from ....numeric.checks import is_number
 from ....numeric.lazy import cached_property
-from ....numeric.rows import CsrRows, Rows
 from ....numeric.types import AnyArray, Array, Ints
-from ...source import Storage
+from ....rows import CsrRows, HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
 from .encoders import KINDS, Column, Hashed, Missing, Number, OneHot
@@ -38,7 +37,7 @@ OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
 class Encoded(NamedTuple):
     """Rows as numbers."""
 
-    X: Rows
+    X: RowsLike
     y: AnyArray | None
     """Labels as the table has them."""
     weight: Array | None
@@ -108,7 +107,7 @@ class Encoding:
         from . import columns as of
 
         self.check_names(names_of(batch), place.part, labels)
-        X: Rows | None = self._plain_numbers(batch)
+        X: HostRowsLike | None = self._plain_numbers(batch)
         unknown: dict[str, int] = {}
         if X is None:
             X = self._encoded(batch, place, unknown)
@@ -136,7 +135,7 @@ class Encoding:
             X = np.array(found, dtype=self.dtype, order="C")
             return X if np.isfinite(X.sum()) else None
 
-    def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> Rows:
+    def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> HostRowsLike:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....numeric.rows import CsrRows, Rows, shape_of
 from ....numeric.types import AnyArray, Array
+from ....rows import HostRowsLike, Rows, rows_of
 from ...containers import opened
 from ...validation import all_finite, check_rows, check_weights
 from .reader import Piece, Place, Reader
@@ -41,8 +41,8 @@ class FunctionReader(Reader):
             if X is None:
                 continue
             first = X if first is None else first
-            _check_alike(X, first, where)
-            n_rows += shape_of(X)[0]
+            _check_alike(rows_of(X), rows_of(first), where)
+            n_rows += rows_of(X).shape[0]
             yield Piece(X, y, weight, where)
         if n_rows == 0:
             raise ValueError(f"{self.name} gave no rows; expected an iterator of (X, y).")
@@ -64,7 +64,7 @@ class FunctionReader(Reader):
             ) from None
 
 
-def _parts(piece: Any, where: Place) -> tuple[Rows | None, AnyArray | None, Array | None]:
+def _parts(piece: Any, where: Place) -> tuple[HostRowsLike | None, AnyArray | None, Array | None]:
     """X, y and weight of a piece, checked; X is None if it has no rows."""
     if not isinstance(piece, tuple) or len(piece) not in (2, 3):
         what = f"a tuple of {len(piece)}" if isinstance(piece, tuple) else type(piece).__name__
@@ -75,7 +75,7 @@ def _parts(piece: Any, where: Place) -> tuple[Rows | None, AnyArray | None, Arra
     rows, weight = checked(X, weight, where)
     if y is not None:
         y = np.asarray(opened(y, "y"))
-        n = shape_of(rows)[0]
+        n = rows_of(rows).shape[0]
         if y.shape != (n,):
             raise ValueError(
                 f"{where}: y has shape {y.shape}, expected ({n},), one label for each row of X."
@@ -83,26 +83,24 @@ def _parts(piece: Any, where: Place) -> tuple[Rows | None, AnyArray | None, Arra
     return rows, y, weight
 
 
-def checked(X: Any, weight: Any, where: Place) -> tuple[Rows, Array | None]:
+def checked(X: Any, weight: Any, where: Place) -> tuple[HostRowsLike, Array | None]:
     """Rows and weights as loops take them, or an error that names where they stand."""
     try:
-        rows = check_rows(X, finite=False)
+        given = check_rows(X, finite=False)
+        rows = rows_of(given)
         if weight is not None:
-            weight = _check_weights(weight, shape_of(rows)[0])
+            weight = _check_weights(weight, rows.shape[0])
     except (ValueError, TypeError) as error:
         raise type(error)(f"{where}: {error}") from error
-    values = rows.data if isinstance(rows, CsrRows) else rows
+    values = rows.values
     if not all_finite(values):
         at = int(np.argmin(np.isfinite(values)))  # the first of them
-        if isinstance(rows, CsrRows):
-            row, feature = int(np.searchsorted(rows.indptr, at, "right")) - 1, rows.indices[at]
-        else:
-            row, feature = divmod(at, rows.shape[1])
+        row, feature = rows.place_of(at)
         raise ValueError(
             f"{where.row(row)}: feature {feature} is {values.flat[at]:g}; expected finite numbers: "
             "leave out the row, or fill in the value."
         )
-    return rows, weight
+    return given, weight
 
 
 def _check_weights(weight: Any, n: int) -> Array:
@@ -114,15 +112,15 @@ def _check_weights(weight: Any, n: int) -> Array:
     return found
 
 
-def _check_alike(X: Rows, first: Rows, where: Place) -> None:
+def _check_alike(rows: Rows, first: Rows, where: Place) -> None:
     """One number of columns and one storage in all pieces."""
-    if shape_of(X)[1] != shape_of(first)[1]:
+    if rows.shape[1] != first.shape[1]:
         raise ValueError(
-            f"{where} has {shape_of(X)[1]} columns; expected {shape_of(first)[1]}, as in the "
+            f"{where} has {rows.shape[1]} columns; expected {first.shape[1]}, as in the "
             "first piece."
         )
-    if isinstance(X, CsrRows) != isinstance(first, CsrRows):
+    if rows.storage != first.storage:
         raise ValueError(
-            f"{where} is {'sparse' if isinstance(X, CsrRows) else 'dense'}, unlike the first "
+            f"{where} is {'sparse' if rows.storage == 'csr' else 'dense'}, unlike the first "
             "piece; expected all pieces sparse, or all dense."
         )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....numeric.rows import Rows
 from ....numeric.types import AnyArray, Array
+from ....rows import RowsLike
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """Some rows as they were read, any number of them."""
 
-    X: Rows | pa.RecordBatch | WideBatch
+    X: RowsLike | pa.RecordBatch | WideBatch
     """Numbers already, or columns yet to be encoded."""
     y: AnyArray | None
     """Labels as the file has them; None for a table, whose target is one of its columns."""

@@ -18,6 +18,7 @@ import numpy as np
 from ....loops import svmlight as loops
 from ....numeric.lazy import cached_property
 from ....numeric.types import AnyArray
+from ....rows import CsrRows
 from .paths import Files
 from .reader import Piece, Place, SharedFiles
 
@@ -128,7 +129,7 @@ class SvmlightReader(SharedFiles):
                 if rows.flaw:
                     raise ValueError(_complaint(path, chunk, rows.flaw, rows.at, first_index))
                 self.left_out += rows.left_out
-                yield Piece(rows.X, rows.labels, None, place)
+                yield Piece(CsrRows(*rows.X), rows.labels, None, place)
                 place = place._replace(first=place.first + len(rows.labels))
 
     def _line_of(self, path: Path, row: int) -> int:

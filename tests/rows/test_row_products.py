@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from dual_problems import KINDS, rows, stored
 
-from separatrix.numeric.rows import row_products
+from separatrix.rows import rows_of
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -14,4 +14,4 @@ def test_products_of_rows(kind):
     X = np.round(rows(0, 12, 5)[0], 1)
     X[X < 0.3] = 0.0
     held = stored(X, kind)
-    np.testing.assert_allclose(row_products(held), X @ X.T, atol=1e-6)
+    np.testing.assert_allclose(rows_of(held).row_products(), X @ X.T, atol=1e-6)

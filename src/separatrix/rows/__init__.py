@@ -1,0 +1,21 @@
+"""How rows are stored: the sums that any storage offers, and visits row by row where possible."""
+
+from .base import Rows, Storage, Visits
+from .csr import CsrRows
+from .dense import DenseRows
+from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
+from .host import HostRows
+
+__all__ = [
+    "CsrRows",
+    "DenseRows",
+    "HostRows",
+    "HostRowsLike",
+    "Rows",
+    "RowsLike",
+    "Storage",
+    "Visits",
+    "concatenate_rows",
+    "host_rows_of",
+    "rows_of",
+]

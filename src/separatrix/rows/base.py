@@ -1,0 +1,296 @@
+"""What rows offer: sums in any storage, and visits one by one where that is possible."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..loops import (
+    EpochResult,
+    MulticlassEpochResult,
+    OnlineWeights,
+    PassResult,
+    RoundResult,
+    ScreeningState,
+    batch_in_parts,
+)
+from ..losses import Loss, MarginLoss
+from ..numeric.standardization import Standardization
+from ..numeric.tolerances import EPS
+from ..numeric.types import AnyArray, Array, Ints
+from .thresholds import GRAM_ROWS
+
+Storage = Literal["dense", "csr"]
+
+
+class Rows(ABC):
+    """n rows of d features, x_i, in some storage; (x_i, 1) is what weights (k, d + 1) multiply.
+
+    Sums over rows are all that batch solvers need. Only some storages have their rows visited one
+    by one: see :attr:`visits`.
+    """
+
+    __slots__ = ()
+
+    compiled: ClassVar[bool] = False
+    """Whether a compiled loop reads them."""
+    storage: ClassVar[Storage] = "dense"
+    """``csr`` if only values that are not 0 are stored, so that rows are not centred."""
+
+    rounding: ClassVar[float] = EPS
+    """Largest relative error of a product, or of adding a number, in its sums."""
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """As ``Block.X`` holds them: dense rows are plain arrays there."""
+        return self
+
+    @property
+    def visits(self) -> Visits:
+        """The same rows for a visit one by one; TypeError where that is not possible."""
+        raise not_in_memory(self)
+
+    # ---- storage -----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """Number of stored values."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+
+    @property
+    def row_values(self) -> float:
+        """Stored values of a row, on average."""
+        return float(self.shape[1])
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return self.dtype.itemsize * self.shape[1]
+
+    @abstractmethod
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows start, ..., stop - 1 without a copy."""
+
+    @abstractmethod
+    def take(self, at: Ints) -> Rows:
+        """A copy of some rows, in the order given."""
+
+    @abstractmethod
+    def take_features(self, at: Ints) -> Rows:
+        """A copy of some features of all rows, in increasing order."""
+
+    @abstractmethod
+    def absolute(self) -> Rows:
+        """A copy with absolute values."""
+
+    @abstractmethod
+    def features_as_dense(self, at: Ints) -> Array:
+        """A few features of all rows as a float64 array of its own."""
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Any]) -> Any:
+        """Rows of this storage, one part after another: copied."""
+        raise TypeError(f"{cls.__name__} cannot be concatenated")
+
+    def to_dense(self) -> Array:
+        """The rows as a float64 array: for a few rows, never for all."""
+        raise TypeError(f"{type(self).__name__} has no dense form")
+
+    # ---- sums --------------------------------------------------------------------------------
+
+    def value_gradient(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None = None,
+        gradient: Array | None = None,
+        curvature: Array | None = None,
+        float32_sums: bool = False,
+    ) -> tuple[float, float]:
+        """Weighted sum of the losses and of the mistakes, in one read of the rows if possible.
+
+        The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
+        of each row is written to ``curvature`` (n,). With ``float32_sums`` sums over dense
+        float32 rows may be made in float32.
+        """
+        return batch_in_parts(
+            self.scores(W), y, loss, weight, gradient, curvature, self.transpose_product
+        )
+
+    @abstractmethod
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """``(rows, 1) W'`` for weights (k, d + 1): (n, k)."""
+
+    @abstractmethod
+    def transpose_product(self, coefficients: Array, out: Array) -> None:
+        """Add ``coefficients' (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
+
+    def mean(self) -> Array:
+        """Mean of every feature: (d,)."""
+        n, d = self.shape
+        out = np.zeros((1, d + 1))
+        self.transpose_product(np.full((n, 1), 1.0 / max(n, 1)), out)
+        return out[0, :-1]
+
+    def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
+        """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
+        self.transpose_product(curvature[:, None] * self.scores(V), out)
+
+    @abstractmethod
+    def squared_norms(self, out: Array | None = None) -> Array:
+        """``|x|^2`` of every row, (n,)."""
+
+    @abstractmethod
+    def row_products(self) -> Array:
+        """All products of two rows: (n, n)."""
+
+    @abstractmethod
+    def moments(
+        self,
+        weight: Array | None,
+        group: Ints | None,
+        shift: Array | None,
+        sum: Array,
+        squares: Array,
+    ) -> None:
+        """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
+
+        With the number of its group for every row, sums of each group to (groups, d). A shift near
+        the means keeps large means from drowning small deviations; not of ``csr`` rows.
+        """
+
+    @abstractmethod
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """Scores to twice the working precision: the nearest doubles, and the rest."""
+
+    @abstractmethod
+    def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
+        """``coefficients' (rows, 1)`` to twice the working precision, in two parts."""
+
+    def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+        """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
+
+        On a tie of two classes that is the larger, of more the first.
+        """
+        m, k, d = W.shape
+        s = self.scores(W.reshape(m * k, d)).reshape(-1, m, k)
+        found = np.where(s[:, :, 0] >= 0.0, 1.0, -1.0) if k == 1 else s.argmax(axis=2)
+        c = np.ones(len(y)) if weight is None else weight
+        right += c @ (found == y[:, None])
+
+    def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
+        """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
+        square = np.sum(((self.to_dense() - mean) * factor) ** 2, axis=1)
+        return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
+
+    def standardized(
+        self, standardization: Standardization, dtype: DTypeLike = np.float64
+    ) -> Array:
+        """``(x - mean, 1) / scale`` of a few rows: times the variables, their scores."""
+        return standardization.rows(self.to_dense(), dtype)
+
+    def sums_stored_alone(self, standardization: Standardization) -> bool:
+        """Whether products of features are summed over stored values, and centred afterwards."""
+        return False
+
+    def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
+        """Add ``gram`` to (d + 1, d + 1)."""
+        out += self.gram(weight, standardization)
+
+    def gram(
+        self,
+        weight: Array,
+        standardization: Standardization,
+        dtype: DTypeLike = np.float64,
+    ) -> Array:
+        """Z' diag(weight) Z for the rows Z = (x - mean, 1) / scale: (d + 1, d + 1).
+
+        A few rows at a time in a precision; their sum is in float64.
+        """
+        n, d = self.shape
+        total = np.zeros((d + 1, d + 1))
+        symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
+        for start in range(0, n, GRAM_ROWS):
+            some = self.part(start, min(start + GRAM_ROWS, n))
+            z, c = some.standardized(standardization, dtype), weight[start : start + GRAM_ROWS]
+            if symmetric:
+                z *= np.sqrt(c[:, None]).astype(dtype)
+                total += z.T @ z
+            else:
+                total += (c[:, None] * z).T @ z
+        return total
+
+
+def not_in_memory(rows: Rows) -> TypeError:
+    """The error where a storage offers sums only."""
+    return TypeError(
+        f"{type(rows).__name__} offers sums over its rows, but no visits row by row: use a solver "
+        "of all rows such as LBFGS() or Newton(), or pass a NumPy array or a SciPy sparse matrix"
+    )
+
+
+class Visits(ABC):
+    """Passes that change weights after every row; see the loops of the same names."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def screening_state(self, k: int) -> ScreeningState | None:
+        """What passes of the perceptron may remember of these rows, for k rows of weights."""
+
+    @abstractmethod
+    def online_pass(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        weights: OnlineWeights,
+        screening: ScreeningState | None = None,
+        **numbers: Any,
+    ) -> PassResult:
+        """Visit rows in an order and update the weights after every batch of them."""
+
+    @abstractmethod
+    def coordinate_epoch(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
+    ) -> EpochResult:
+        """Visit rows in an order, each alpha of the dual to its best value."""
+
+    @abstractmethod
+    def ascent_round(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
+    ) -> RoundResult:
+        """Epochs over the active rows until the gap is small enough."""
+
+    @abstractmethod
+    def multiclass_epoch(
+        self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> MulticlassEpochResult:
+        """Visit rows in an order, each row's alphas of the dual to their best values."""
+
+    @abstractmethod
+    def columns(self, features: Ints, means: Array) -> Any:
+        """Some features, each stored as a row, for descent along one weight after another.
+
+        Dense ones are copied in double precision without their means; sparse ones stay as they
+        are.
+        """

@@ -1,0 +1,160 @@
+"""Rows as a plain array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.sparse import csr_array
+
+from .. import loops
+from ..numeric.standardization import Standardization
+from ..numeric.types import AnyArray, Array, Ints
+from .host import HostRows
+from .thresholds import OWN_GRAM_FEATURES
+
+
+class DenseRows(HostRows):
+    """Rows in a C-contiguous array (n, d) of float32 or float64."""
+
+    __slots__ = ("X",)
+
+    X: AnyArray
+
+    def __init__(self, X: AnyArray) -> None:
+        self.X = X
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        n, d = self.X.shape
+        return n, d
+
+    @property
+    def n_values(self) -> int:
+        """Number of values."""
+        return int(self.X.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return int(self.X.nbytes)
+
+    @property
+    def values(self) -> AnyArray:
+        """The array."""
+        return self.X
+
+    def part(self, start: int, stop: int) -> DenseRows:
+        """A view of some rows."""
+        return DenseRows(self.X[start:stop])
+
+    def take(self, at: Ints) -> DenseRows:
+        """Some rows in the order given; increasing runs are no copy."""
+        if len(at) and at[-1] - at[0] == len(at) - 1 and np.all(np.diff(at) == 1):
+            return DenseRows(self.X[at[0] : at[-1] + 1])
+        return DenseRows(self.X.take(at, axis=0))  # twice as fast as X[at]
+
+    def take_features(self, at: Ints) -> DenseRows:
+        """A copy of some features."""
+        return DenseRows(self.X.take(at, axis=1))
+
+    def with_values(self, values: AnyArray) -> DenseRows:
+        """Another array."""
+        return DenseRows(values)
+
+    def per_feature(self, function: Any, numbers: AnyArray) -> DenseRows:
+        """A function of every value in float64 and the number of its feature."""
+        return DenseRows(function(self.X.astype(np.float64), numbers))
+
+    def places(self, entries: Ints) -> tuple[Ints, Ints]:
+        """Rows and features of some values."""
+        return np.divmod(entries, self.X.shape[1])
+
+    def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
+        """The array."""
+        return {"X": self.X}, None
+
+    @property
+    def stored_by_feature(self) -> Ints:
+        """All rows, for every feature."""
+        n, d = self.X.shape
+        return np.full(d, n)
+
+    def squares(self, shift: Array | None) -> DenseRows:
+        """Squares of values less a shift."""
+        with np.errstate(over="ignore"):
+            away = np.subtract(self.X, 0.0 if shift is None else shift, dtype=np.float64)
+            return DenseRows(np.multiply(away, away, out=away))
+
+    def to_dense(self) -> Array:
+        """In float64: a copy only of float32 rows."""
+        return self.X.astype(np.float64, copy=False)
+
+    def dense_features(self, start: int, stop: int) -> Array:
+        """Some neighbouring features, copied."""
+        return self.X[:, start:stop].astype(np.float64)
+
+    def features_as_dense(self, at: Ints) -> Array:
+        """Some features, copied."""
+        return self.X[:, at].astype(np.float64)
+
+    def as_scipy(self) -> csr_array:
+        """Without the zeros."""
+        return csr_array(self.X)
+
+    def as_matrix(self) -> AnyArray:
+        """The array."""
+        return self.X
+
+    def row_products(self) -> Array:
+        """By BLAS."""
+        rows = self.to_dense()
+        out: Array = rows @ rows.T
+        return out
+
+    def mean(self) -> Array:
+        """Mean of every feature."""
+        mean: Array = self.X.mean(axis=0, dtype=np.float64)
+        return mean
+
+    def standardized(
+        self, standardization: Standardization, dtype: DTypeLike = np.float64
+    ) -> Array:
+        """``(x - mean, 1) / scale``."""
+        return standardization.rows(self.X, dtype)
+
+    def gram(
+        self,
+        weight: Array,
+        standardization: Standardization,
+        dtype: DTypeLike = np.float64,
+    ) -> Array:
+        """Of few features by a loop of our own, of many by BLAS."""
+        d = self.X.shape[1]
+        if d > OWN_GRAM_FEATURES:
+            return super().gram(weight, standardization, dtype)
+        total = np.zeros((d + 1, d + 1))
+        loops.gram(self.X, weight, standardization.mean, 1.0 / standardization.scale, total)
+        return total
+
+    def merged(self, at: Ints, held: AnyArray, new: DenseRows) -> DenseRows:
+        """These rows ``at`` where they are ``held``, and new ones in the other places."""
+        rows = np.empty((len(held), new.X.shape[1]))
+        if held.any():
+            self.X.take(at, axis=0, out=rows, mode="clip")
+        rows[~held] = new.X
+        return DenseRows(rows)
+
+    @property
+    def row_sizes(self) -> Ints:
+        """All features, for every row."""
+        n, d = self.X.shape
+        return np.full(n, d)
+
+    def columns(self, features: Ints, means: Array) -> DenseRows:
+        """Centred copies in float64."""
+        taken = self.X.take(features, axis=1).T.astype(np.float64, order="C")
+        taken -= means[features, None]
+        return DenseRows(taken)

@@ -1,0 +1,46 @@
+"""Rows as blocks and callers hold them, where dense rows are plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from ..numeric.types import AnyArray
+from .base import Rows, not_in_memory
+from .csr import CsrRows
+from .dense import DenseRows
+from .host import HostRows
+
+HostRowsLike = AnyArray | CsrRows
+RowsLike = AnyArray | Rows
+
+
+@overload
+def rows_of(X: HostRowsLike) -> HostRows: ...
+
+
+@overload
+def rows_of(X: RowsLike) -> Rows: ...
+
+
+def rows_of(X: RowsLike) -> Rows:
+    """The sums that rows offer, and their visits."""
+    return DenseRows(X) if isinstance(X, np.ndarray) else X
+
+
+def host_rows_of(X: RowsLike) -> HostRows:
+    """Rows whose stored values are in memory; TypeError for any other storage."""
+    rows = rows_of(X)
+    if not isinstance(rows, HostRows):
+        raise not_in_memory(rows)
+    return rows
+
+
+def concatenate_rows(parts: Sequence[RowsLike]) -> Any:
+    """Rows of one storage, one part after another: copied."""
+    first, *_ = parts
+    if isinstance(first, np.ndarray):
+        return np.concatenate([rows for rows in parts if isinstance(rows, np.ndarray)])
+    return type(first).concatenated([rows for rows in parts if isinstance(rows, type(first))])

@@ -1,0 +1,268 @@
+"""Rows in arrays in memory, which the compiled loops read: all of these loops are called here."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .. import loops
+from ..losses import Loss, MarginLoss
+from ..numeric.threads import run_on_threads
+from ..numeric.types import AnyArray, Array, Ints
+from .base import Rows, Visits
+
+H = TypeVar("H", bound="HostRows")
+
+
+class HostRows(Rows, Visits):
+    """Rows in arrays in memory. ``X`` is what loops take."""
+
+    __slots__ = ()
+
+    compiled: ClassVar[bool] = True
+
+    @property
+    def visits(self) -> Visits:
+        """The rows themselves."""
+        return self
+
+    # ---- storage -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def part(self: H, start: int, stop: int) -> H:
+        """Rows start, ..., stop - 1 without a copy."""
+
+    @abstractmethod
+    def take(self: H, at: Ints) -> H:
+        """Some rows, in the order given."""
+
+    @property
+    @abstractmethod
+    def values(self) -> AnyArray:
+        """The array of stored values, which may be of more rows than these."""
+
+    @abstractmethod
+    def with_values(self: H, values: AnyArray) -> H:
+        """The same rows with other values in the same places."""
+
+    @abstractmethod
+    def per_feature(self: H, function: Any, numbers: AnyArray) -> H:
+        """A function of every stored value in float64 and the number of its feature."""
+
+    @abstractmethod
+    def places(self, entries: Ints) -> tuple[Ints, Ints]:
+        """Rows and features of some stored values, by their places in ``values``."""
+
+    def place_of(self, entry: int) -> tuple[int, int]:
+        """Row and feature of one stored value."""
+        (row,), (feature,) = self.places(np.array([entry]))
+        return int(row), int(feature)
+
+    @abstractmethod
+    def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
+        """The arrays of these rows alone by name; and for sparse rows the number of features."""
+
+    @property
+    @abstractmethod
+    def stored_by_feature(self) -> Ints:
+        """How many values are stored of every feature: (d,)."""
+
+    @abstractmethod
+    def dense_features(self, start: int, stop: int) -> Array:
+        """Features start, ..., stop - 1 of all rows as a float64 array of its own."""
+
+    @abstractmethod
+    def as_scipy(self) -> csr_array:
+        """The same rows as a matrix of SciPy."""
+
+    @abstractmethod
+    def as_matrix(self) -> Any:
+        """The rows for other libraries: an array, or SciPy's CSR."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        return self.values.dtype
+
+    @abstractmethod
+    def squares(self, shift: Array | None) -> HostRows:
+        """Squares of values less a shift, in float64; sparse rows have no shift."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether indices point to values and features that exist: loops go where they point."""
+        return True
+
+    @property
+    def finite(self) -> bool:
+        """Whether no value is NaN or infinite."""
+        return loops.all_finite(self.values)
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the index of a value."""
+        return 0
+
+    def widened(self: H, n_features: int) -> H:
+        """Sparse rows with more features, which have no values."""
+        return self
+
+    @abstractmethod
+    def columns(self: H, features: Ints, means: Array) -> H:
+        """Some features, each stored as a row."""
+
+    @abstractmethod
+    def merged(self: H, at: Ints, held: AnyArray, new: H) -> H:
+        """These rows ``at`` where they are ``held``, and new ones in the other places."""
+
+    @property
+    @abstractmethod
+    def row_sizes(self) -> Ints:
+        """Number of stored values of every row: (n,)."""
+
+    def absolute(self: H) -> H:
+        """A copy with absolute values."""
+        return self.with_values(np.abs(self.values))
+
+    # ---- sums --------------------------------------------------------------------------------
+
+    def value_gradient(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None = None,
+        gradient: Array | None = None,
+        curvature: Array | None = None,
+        float32_sums: bool = False,
+    ) -> tuple[float, float]:
+        """In one read of the rows."""
+        return loops.batch_pass(
+            self.X, y, loss, W, weight=weight, gradient=gradient, curvature=curvature,
+            float32_sums=float32_sums,
+        )  # fmt: skip
+
+    def value_gradient_on_threads(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None,
+        edges: Ints,
+        threads: int,
+        float32_sums: bool,
+    ) -> tuple[float, float, Array]:
+        """The same for a compiled loss over the rows between the edges, with the bits of each.
+
+        Threads go from block to block, without Python in between.
+        """
+        k = len(W)
+        in_lines = k if k > 1 and self.storage == "csr" else 0
+        given = loops.to_lines(W) if in_lines else W
+        total = np.empty(2 + given.size)
+        blocks = loops.BlockSum(edges, total)
+
+        def work() -> None:
+            loops.batch_blocks(
+                self.X, y, loss, given, blocks, weight=weight, float32_sums=float32_sums,
+                in_lines=in_lines,
+            )  # fmt: skip
+
+        run_on_threads(work, threads, blocks.give_up)
+        gradient = total[2:].reshape(given.shape)
+        if in_lines:
+            gradient = loops.from_lines(gradient, k)
+        return float(total[0]), float(total[1]), gradient
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """``(rows, 1) W'``."""
+        return loops.scores(self.X, W, out)
+
+    def transpose_product(self, coefficients: Array, out: Array) -> None:
+        """Add ``coefficients' (rows, 1)`` to out."""
+        loops.transpose_product(self.X, coefficients, out)
+
+    def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
+        """In one read of the rows."""
+        loops.hessian_product(self.X, curvature, V, out)
+
+    def squared_norms(self, out: Array | None = None) -> Array:
+        """``|x|^2`` of every row."""
+        return loops.squared_norms(self.X, out)
+
+    def moments(
+        self,
+        weight: Array | None,
+        group: Ints | None,
+        shift: Array | None,
+        sum: Array,
+        squares: Array,
+    ) -> None:
+        """Add column sums of rows - shift, and of their squares."""
+        loops.moments(self.X, weight, group, shift, sum, squares)
+
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """Scores to twice the working precision."""
+        return loops.compensated_scores(self.X, W)
+
+    def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
+        """``coefficients' (rows, 1)`` to twice the working precision."""
+        return loops.compensated_transpose_product(self.X, coefficients)
+
+    def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+        """Without an array of all scores."""
+        loops.weighted_correct(self.X, y, weight, W, right)
+
+    def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
+        """In one read of the rows."""
+        return loops.max_standardised_norm2(self.X, weight, mean, factor)
+
+    # ---- visits ------------------------------------------------------------------------------
+
+    def screening_state(self, k: int) -> loops.ScreeningState | None:
+        """What passes of the perceptron may remember of these rows."""
+        return loops.screening_state(self.X, k)
+
+    def online_pass(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        weights: loops.OnlineWeights,
+        screening: loops.ScreeningState | None = None,
+        **numbers: Any,
+    ) -> loops.PassResult:
+        """See :func:`separatrix.loops.online_pass`."""
+        return loops.online_pass(self.X, y, loss, weights, screening, **numbers)
+
+    def coordinate_epoch(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
+    ) -> loops.EpochResult:
+        """See :func:`separatrix.loops.coordinate_epoch`."""
+        return loops.coordinate_epoch(self.X, y, loss, alpha, w, order, **numbers)
+
+    def column_model(
+        self, curvature: Array, ridge: Array, thresholds: Array, bias: bool
+    ) -> loops.ColumnModel:
+        """A model of J by these rows, which are features; see :func:`separatrix.loops`."""
+        return loops.column_model(self.X, curvature, ridge, thresholds, bias)
+
+    def column_descent(
+        self, model: loops.ColumnModel, *state: Any, **limits: Any
+    ) -> loops.ColumnDescentResult:
+        """Descent along one weight of a model of these rows after another."""
+        return loops.column_descent(model, *state, **limits)
+
+    def ascent_round(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
+    ) -> loops.RoundResult:
+        """See :func:`separatrix.loops.ascent_round`."""
+        return loops.ascent_round(self.X, y, loss, alpha, w, active, **numbers)
+
+    def multiclass_epoch(
+        self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> loops.MulticlassEpochResult:
+        """See :func:`separatrix.loops.multiclass_epoch`."""
+        return loops.multiclass_epoch(self.X, y, alpha, lines, order, **numbers)
