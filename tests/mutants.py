@@ -55,11 +55,11 @@ MUTANTS = [
         "rival = others.argmax(axis=1)",
         "rival = others.shape[1] - 1 - others[:, ::-1].argmax(axis=1)",
     ),
-    Mutant("predict", "np.where(scores >= 0.0, self.c", "np.where(scores > 0.0, self.c"),
+    Mutant("predict", "np.where(scores >= 0.0, classes", "np.where(scores > 0.0, classes"),
     Mutant("pocket", "mistakes[first] < self._best.m", "mistakes[first] <= self._best.m"),
     # stopping
     Mutant("max-iter", "iteration >= self.stop.max_iter", "iteration > self.stop.max_iter"),
-    Mutant("cycle", "here, 0, 2 * self.power", "here, 0, self.power"),
+    Mutant("cycle", "point, 0, 2 * self.power", "point, 0, self.power"),
     Mutant("patience", "self.stale >= patience", "self.stale > patience"),
     Mutant("fewest", "step.mistakes < self.fewest", "step.mistakes <= self.fewest"),
     Mutant("rest", "bool(self.space.distance(step, before) <= least)", "True"),

@@ -105,5 +105,5 @@ def test_arrays_of_a_checkpoint_are_no_pointers():
     for dtype in ("O", "|O8"):
         header["0"]["dtype"] = dtype
         hostile = signed(header, data)
-        with pytest.raises(Damaged, match="does not tell what the array '0' is"):
+        with pytest.raises(Damaged, match="does not describe the array '0'"):
             unpacked(BytesIO(hostile), len(hostile))

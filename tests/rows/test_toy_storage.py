@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from separatrix.objective.accuracy import rounding
 
 import separatrix as sx
 from separatrix.numeric.tolerances import EPS
+from separatrix.proofs.rounding import rounding
 from separatrix.rows import DenseRows, Rows
 
 

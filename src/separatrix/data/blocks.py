@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import loops
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Rows, RowsLike, concatenate_rows, rows_of
+from ..rows import DenseRows, Rows, RowsLike, concatenate_rows
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
 BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: as far from a fraction as can be
@@ -46,7 +46,8 @@ class Block(NamedTuple):
     @property
     def rows(self) -> Rows:
         """The sums that its rows offer, and their visits."""
-        return rows_of(self.X)
+        X = self.X  # as rows_of, without the call: small fits ask often
+        return DenseRows(X) if isinstance(X, np.ndarray) else X
 
     @property
     def weights(self) -> Array:

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from .. import loops
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
-from ..rows import CsrRows, HostRowsLike, RowsLike, rows_of
+from ..rows import CsrRows, HostRowsLike, RowsLike
 from .arrays import ArraySource
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .labels import (
@@ -193,7 +193,7 @@ def array_source(
     found, known = classes, None if classes is None else encoded_if_known(y, classes)
     if known is None:
         y, found = labels_and_classes(y)
-    n = rows_of(X).shape[0]
+    n = X.shape[0]
     if n != len(y):
         check_consistent_length(range(n), y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)

@@ -119,8 +119,7 @@ class LossModel(LinearModel):
             f"({', '.join(off)}); {remedy}, or see separatrix.separability"
         )
 
-    def _loss_settings(self, penalty: Penalty) -> FitSettings:
-        loss = get_loss(self.loss)
+    def _loss_settings(self, loss: Loss, penalty: Penalty) -> FitSettings:
         if self.n_jobs is not None and (not checks.is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
                 f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"

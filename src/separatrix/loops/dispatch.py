@@ -19,12 +19,12 @@ COMPILED: dict[type[Loss], int] = {
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
-    own = loss.column_loss
-    if own is not None and own is not loss:
+    # By exact class: a subclass may be another function than the one that was compiled.
+    number = COMPILED.get(type(loss))
+    if number is None and (own := loss.column_loss) is not None and own is not loss:
         inner = compiled(own)
         return None if inner is None else _loops.joint_ids["columns"] + inner
-    # By exact class: a subclass may be another function than the one that was compiled.
-    return COMPILED.get(type(loss))
+    return number
 
 
 def number_of(loss: Loss) -> int:

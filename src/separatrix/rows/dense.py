@@ -18,18 +18,15 @@ from .thresholds import OWN_GRAM_FEATURES
 class DenseRows(HostRows):
     """Rows in a C-contiguous array (n, d) of float32 or float64."""
 
-    __slots__ = ("X",)
+    __slots__ = ("X", "dtype", "shape")
 
+    # Attributes, not properties: rows are wrapped often, also single ones.
     X: AnyArray
+    dtype: np.dtype[Any]
+    shape: tuple[int, int]
 
     def __init__(self, X: AnyArray) -> None:
-        self.X = X
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
-        n, d = self.X.shape
-        return n, d
+        self.X, self.dtype, self.shape = X, X.dtype, X.shape
 
     @property
     def n_values(self) -> int:

@@ -351,7 +351,8 @@ class LinearClassifierCV(SparseModel):
 
     def _settings(self) -> FitSettings:
         given = self.l1_ratio, self.strengths, self.penalty_weights, self.groups, self.cv
-        return self._loss_settings(tried_penalty(get_loss(self.loss), *given))
+        loss = get_loss(self.loss)
+        return self._loss_settings(loss, tried_penalty(loss, *given))
 
     @property
     def penalty(self) -> str:
