@@ -72,7 +72,7 @@ class ArraySource(InBlocks):
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
         self.stored = rows_of(X)
-        self.n_features = self.stored.shape[1]
+        self.n_features = X.shape[1]
         self._samples: dict[int, InMemory] = {}
         self._next_permutation: tuple[Shuffle, Task[Ints]] | None = None
 

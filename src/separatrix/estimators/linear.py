@@ -128,10 +128,10 @@ class LinearClassifier(StreamModel, SparseModel):
         "optimal" (``gap_`` is within ``tol``), "tol" (no more progress; without proof), "closed
         form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
         "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
-        its start, or overflowed: the learning rate is too large), "max_iter", "cycle", "callback"
-        or "interrupted".
+        its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
+        loss without a penalty), "max_iter", "cycle", "callback" or "interrupted".
     converged_ : bool
-        Whether ``stop_`` is "optimal", "closed form" or "tol".
+        Whether ``stop_`` is "optimal", "closed form", "tol" or "no mistakes".
     coef_ : array (1, d), or (k, d) for k > 2 classes
         Weights, for the features as given.
     intercept_ : array (1,) or (k,)

@@ -18,15 +18,28 @@ from .thresholds import OWN_GRAM_FEATURES
 class DenseRows(HostRows):
     """Rows in a C-contiguous array (n, d) of float32 or float64."""
 
-    __slots__ = ("X", "dtype", "shape")
+    __slots__ = ("X",)
 
-    # Attributes, not properties: rows are wrapped often, also single ones.
     X: AnyArray
-    dtype: np.dtype[Any]
-    shape: tuple[int, int]
 
     def __init__(self, X: AnyArray) -> None:
-        self.X, self.dtype, self.shape = X, X.dtype, X.shape
+        self.X = X
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        n, d = self.X.shape
+        return n, d
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the array."""
+        return self.X.dtype
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row."""
+        return float(self.X.itemsize * self.X.shape[1])
 
     @property
     def n_values(self) -> int:

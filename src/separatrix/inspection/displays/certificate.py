@@ -223,7 +223,7 @@ class CertificateDisplay:
     def _role(self) -> str:
         if self.weights is not None:
             return "witness"
-        return "pins the margin" if self.margin else "on the boundary"
+        return "on the margin" if self.margin else "on the boundary"
 
     def _hull(self, ax: Any, number: int, corners: Array) -> Any:
         colour = style.ink(ax) if self.flipped else style.colour(number)
