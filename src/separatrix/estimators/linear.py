@@ -234,7 +234,7 @@ class LinearClassifier(StreamModel, SparseModel):
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
         self._warn_of_the_end()
-        self._warn_if_nothing_is_selected(self._penalty(get_loss(self.loss)).l1)
+        self._warn_if_nothing_is_selected(self._penalty().l1)
         return self
 
     def partial_fit(
@@ -281,8 +281,8 @@ class LinearClassifier(StreamModel, SparseModel):
         loss = get_loss(self.loss)
         return self._loss_settings(loss, self._penalty(loss))
 
-    def _penalty(self, loss: Loss) -> Penalty:
-        given = self.__dict__.get("penalty")
+    def _penalty(self, loss: Loss | None = None) -> Penalty:
+        given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss
         if given is None:
             return penalty_of(loss, self.l1, self.l2, self.penalty_weights, self.groups)
         return given_penalty(

@@ -86,7 +86,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
 def _penalty(clf: Any) -> Penalty:
     """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
-        return clf._penalty(get_loss(clf.loss))
+        return clf._penalty()
     return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 
