@@ -137,7 +137,7 @@ def test_all_five_challenges(opened):
     page.fill("#method-learning_rate", "3")
     page.locator("#method-learning_rate").press("Tab")
     settled(page)
-    result(page, "diverging-step", "Done. Steps of 3 lead upwards")
+    result(page, "diverging-step", "Done. Steps of 3 increase the objective")
 
     begin(page, "xor")
     page.select_option("#method-name", "kernel_perceptron")

@@ -223,7 +223,7 @@ def test_a_line_out_of_sight_is_told(opened):
     page.click("#step")
     assert page.locator("#plane .boundary").count() == 0
     assert page.locator("#plane .afar").count() == 1
-    assert "out of sight" in page.text_content("#plane")
+    assert "the line is not visible" in page.text_content("#plane")
 
 
 def test_features_have_a_plane_of_their_own(opened):
