@@ -1,4 +1,4 @@
-// What each loop is asked for, and where its results go: see abi/rows.hpp.
+// The arguments and results of each loop: see abi/rows.hpp.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,8 @@ namespace separatrix {
 // Asked every few thousand values; true means: leave the loop as soon as possible.
 using ShouldStop = bool (*)();
 
-// What online passes of the perceptron know of rows; see perceptron/screening.hpp. It changes what
-// is read, never a result. A round is n visits.
+// What online passes of the perceptron store about rows; see perceptron/screening.hpp. It affects
+// which rows are read, never a result. A round is n visits.
 struct ScreeningState {
   float* angle_margin;    // (n + 1): sine of the angle by which the reference clears a row, or less;
                           // and a 0, for rows that do not exist
@@ -17,7 +17,7 @@ struct ScreeningState {
   int64_t n, size;        // rows; all weights
   double* reference;      // (size): weights that the angles refer to
   double* mean;           // (size): of the weights in the round before
-  double* sum;            // (size): of those met in this round so far
+  double* sum;            // (size): of the samples in this round so far
   double reference_norm, mean_norm;  // 0: there is none
   bool active;            // the angles are used
   bool rebuild_due;       // and made anew before the next pass, with the mean as reference
@@ -54,7 +54,7 @@ struct OnlinePass {
   double l2;
   int64_t batch;          // rows per update
   bool intercept;
-  int64_t max_updates;    // leave after the batch in which so many rows have moved the weights
+  int64_t max_updates;    // leave after the batch in which this many rows have moved the weights
   double* v;              // (d + 1), bias last, bias not scaled
   double* scale;
   // Running sum of the weights after every batch, or null. With the area A = sum of scales,
@@ -103,8 +103,8 @@ struct BatchPass {
   bool stopped;
 };
 
-// Of the logistic loss: a step so short is Newton's last, as it misses by half its square at most
-// (no third derivative is above the second), which the next visit mends; and most steps.
+// For the logistic loss: a step this short is Newton's last: its error is at most half its square
+// (no third derivative is above the second), which the next visit corrects; and the most steps.
 constexpr double kNewtonLastStep = 0.5;
 constexpr int kNewtonMaxIter = 50;
 
@@ -151,7 +151,7 @@ struct AscentRound {
   double stands_out;       // times the mean part of the gap: rows that hold more come again
   int64_t* active;         // (n): rows to visit, in the order in which they lie
   int64_t n_active;
-  double gap;              // as the epoch before met it
+  double gap;              // measured during the last epoch
   bool subspace;           // whether steps in a subspace may help
   double* step_history;    // (2, n): of the alphas, the last step and the one before
   double* weight_history;  // (2, d + 1): what they did to the weights
@@ -176,14 +176,14 @@ struct MulticlassEpoch {
   double shrink_margin;     // a row so far from any change of its alphas is left out
   ShouldStop should_stop;
   // Results.
-  double gap;               // what the rows add to it, each as it was met
+  double gap;               // sum over the rows, each before its update
   double violation;         // sum over the active rows
   int64_t n_active;
   bool stopped;
 };
 
-// Rows against a reference. Its rows are read as they are: a panel of kPanel of them side by side,
-// each less the shift, is made when it is needed, so that they are nowhere held twice.
+// Rows against a reference. Its rows are not copied: a panel of kPanel of them side by side, each
+// minus the shift, is built when it is needed.
 constexpr int kPanel = 8;
 struct GaussianBlock {
   const double* rows;     // (m, d), the shift taken from them
@@ -243,7 +243,7 @@ struct KernelUpdates {
   int64_t first_panel, last_panel;
 };
 
-// Sums of products over so many weights are made one after another, and then added up.
+// Products are summed in blocks of this many weights, whose sums are then added up.
 constexpr int64_t kSumBlock = 8192;
 
 // The two-loop recursion over the last steps.
@@ -264,7 +264,7 @@ struct TwoLoop {
 struct ColumnDescent {
   const double* curvature;   // (n)
   double total;              // their sum, or 0 for a bias that stays
-  const double* products;    // (m): what column_curvatures tells
+  const double* products;    // (m): from column_curvatures
   const double* squares;     // (m)
   const double* ridge;       // (m)
   const double* thresholds;  // (m)
@@ -280,7 +280,7 @@ struct ColumnDescent {
   bool stopped;
 };
 
-// Some epochs of coordinate descent on a quadratic with absolute values beside it.
+// Some epochs of coordinate descent on a quadratic plus absolute values.
 struct QuadraticDescent {
   const double* hessian;     // (size, size)
   const double* thresholds;  // (size)
@@ -295,7 +295,7 @@ struct QuadraticDescent {
   bool stopped;
 };
 
-// Some epochs of block coordinate descent on a quadratic with lengths of blocks beside it.
+// Some epochs of block coordinate descent on a quadratic plus norms of blocks.
 struct BlockDescent {
   const double* hessian;  // (size, size)
   int64_t size;

@@ -1,4 +1,4 @@
-// Block coordinate descent on a quadratic with lengths of blocks beside it (Qin, Scheinberg and
+// Block coordinate descent on a quadratic plus norms of blocks (Qin, Scheinberg and
 // Goldfarb, Efficient block-coordinate descent algorithms for the group lasso, 2013).
 //
 // Problem: minimise over u

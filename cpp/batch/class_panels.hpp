@@ -1,8 +1,8 @@
 // Tiles of rows and the weights of many classes: scores by all of them, and sums for each.
 //
-// Dense rows meet the weights in panels (d, some classes). Columns are taken some at a time, so
-// that their pieces of all rows and of a panel are in the nearest cache while each is multiplied
-// with each. All is in double; or in float where rows are, for sums that need not be exact.
+// Dense rows are multiplied with the weights in panels (d, some classes), some columns at a time, so
+// that their pieces of all rows and of a panel stay in the nearest cache. All is in double; or in
+// float where rows are, for sums that need not be exact.
 #pragma once
 #include "simd/panels.hpp"
 #include "rows/class_lines.hpp"
@@ -103,7 +103,7 @@ template <int kRows, int kPieces, class Real>
   });
 }
 
-// f(number of vectors, the first) for so many of them, some at a time.
+// f(number of vectors, the first) for `count` vectors, some at a time.
 template <class F>
 inline void each_group(int64_t count, F&& f) {
   int64_t i = 0;
@@ -194,7 +194,7 @@ class ClassScores<CsrRows<Value, Index>, double> {
 
  private:
   int64_t k_;
-  double* own_;  // or null: they are somebody else's
+  double* own_;  // or null: owned by the caller
   const double* lines_;
 };
 

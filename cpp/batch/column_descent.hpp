@@ -1,4 +1,4 @@
-// Coordinate descent by columns on a second-order model of J, with absolute values beside it
+// Coordinate descent by columns on a second-order model of J plus absolute values
 // (Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via
 // coordinate descent, 2010).
 //
@@ -6,10 +6,10 @@
 //     sum of g_i t_i + h_i t_i^2 / 2  +  sum of ridge_j w_j^2 / 2 + thresholds_j |w_j|,
 // t_i = x_i . (w - w_0) + b - b_0 the change of a row's score.
 // Input: columns of X, each stored as a row is elsewhere; h; w; slope_i = g_i + h_i t_i there.
-// Output: both after some epochs, and what the last of them gained at least.
-// Algorithm: one w_j at a time, to its best value. A free bias follows every change at once, as if
-// columns were centred: it keeps the sum of all slopes at 0. What it adds to them is shift * h_i,
-// so a sparse column stays sparse.
+// Output: both after some epochs, and a lower bound on the gain of the last.
+// Algorithm: minimise over one w_j at a time. A free bias is updated with every change, as if
+// columns were centred: it keeps the sum of all slopes at 0. It adds shift * h_i to them, so a
+// sparse column stays sparse.
 #pragma once
 #include "abi/table.hpp"
 #include "rows/products.hpp"

@@ -1,4 +1,4 @@
-// Coordinate descent on a quadratic with absolute values beside it (Friedman, Hastie and Tibshirani,
+// Coordinate descent on a quadratic plus absolute values (Friedman, Hastie and Tibshirani,
 // Regularization paths for generalized linear models via coordinate descent, 2010).
 //
 // Problem: minimise over u

@@ -44,7 +44,7 @@ bool add_gram(const DenseRows<Value>& rows, const double* weight, const double* 
       own[d] = factor[d];
       for (int64_t j = 0; j <= d; ++j) scaled[j] = weight[first + i] * own[j];
     }
-    for (int64_t a = 0; a < width; a += kTileRows)  // the upper half, and what is beside it
+    for (int64_t a = 0; a < width; a += kTileRows)  // the upper half, up to whole panels
       for (int64_t b = a / kPanel * kPanel; b < width; b += kPanel)
         add_products(weighted + a, z + b, width, count, total + a * width + b);
   });

@@ -5,7 +5,7 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// f(row, its scores) for all rows; false if told to stop.
+// f(row, its scores) for all rows; false if stopped.
 template <class Rows, class F>
 inline bool each_score(const Rows& rows, const double* weights, int64_t k, ShouldStop stop, F&& f) {
   const ClassScores<Rows, double> many(rows, weights, k);

@@ -5,7 +5,7 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// Calls f(first row, rows in the tile) over all tiles; false if told to stop.
+// Calls f(first row, rows in the tile) over all tiles; false if stopped.
 template <class Rows, class F>
 inline bool each_tile(const Rows& rows, int64_t size, ShouldStop should_stop, F&& f) {
   for (int64_t first = 0; first < rows.n; first += size) {

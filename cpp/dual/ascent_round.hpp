@@ -41,7 +41,7 @@ class RoundOfEpochs {
       const bool known = before > 0 && before < __builtin_inf();
       const double fall = known && round_.gap < before ? round_.gap / before : 1;
       crawls = known && fall > kCrawling;
-      // What this epoch met is gone by the end of it, about as what the last one met was.
+      // This epoch is expected to reduce the gap by about the same factor as the last one.
       const double left = kSurprise * fall < 1 ? kSurprise * fall : 1;
       const double gap = round_.gap * left;
       round_.reached = gap <= round_.enough && gap <= round_.enough * dual();  // J(0) <= 1

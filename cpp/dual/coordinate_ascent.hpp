@@ -156,7 +156,7 @@ void coordinate_epoch(const Rows& rows, CoordinateEpoch& pass) {
     case LossId::hinge: return ascend<Hinge>(rows, pass);
     case LossId::squared_hinge: return ascend<SquaredHinge>(rows, pass);
     case LossId::logistic: return ascend<Logistic>(rows, pass);
-    default: return;  // refused by whoever asks
+    default: return;  // rejected by the caller
   }
 }
 

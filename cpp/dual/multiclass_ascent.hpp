@@ -5,8 +5,8 @@
 // where u(alpha) is minus the slope by the scores, [c = d] less the share of class c: shares are on
 // a simplex, the loss is Crammer and Singer's.
 // Input: alphas and the weights that follow from them, in lines; an order of rows.
-// Output: both after one visit of each row, the gap of the rows as they were met, and the rows that
-// are still active.
+// Output: both after one visit of each row, the gap of the rows before their updates, and the rows
+// that are still active.
 // Algorithm: the scores of a row by all classes in one read; its alphas to their best values, the
 // others held. A change of u_c by t moves the score of class c by t p (|x|^2 / (2 l2) + 1 / (2 rho)),
 // with the biases held near where they stood by rho |b - b_0|^2. The best shares are a projection

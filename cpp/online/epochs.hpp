@@ -34,7 +34,7 @@ class OwnedScreeningState {
   }
 
  private:
-  // Pages that nobody writes to take no memory: where no row is skipped, no notes are taken.
+  // Pages that are never written take no memory: if no row is skipped, nothing is stored.
   std::unique_ptr<float[], void (*)(void*)> angle_margin_;
   std::vector<int8_t> sign_;
   std::vector<double> vectors_;

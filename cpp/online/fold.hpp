@@ -1,7 +1,7 @@
 // The scale and the running sum of online weights, put into the weights and the sum themselves.
 //
-// Both the loops, when the scale gets small, and whoever takes several passes at once need it: so
-// it is static, as abi/rows.hpp says.
+// Used by the loops when the scale gets small and by callers that make several passes at once, so
+// it is static, as abi/rows.hpp explains.
 #pragma once
 #include "abi/passes.hpp"
 #include "online/cumulative_l1.hpp"

@@ -2,10 +2,10 @@
 // (Shewchuk 1997, "Adaptive precision floating-point arithmetic and fast robust geometric
 // predicates"; docs/compiled.md derives the bounds).
 //
-// The plain loop sums products in double and in one fixed order. To know that a row is right it
-// is enough to sum them in the precision of the row, in any order, and to stay clear of zero by
-// more than both sums can be wrong. Rows that are not settled so are computed as in the plain
-// loop: no decision changes.
+// The plain loop sums products in double and in one fixed order. To prove that a row is right it is
+// enough to sum them in the precision of the row, in any order, if the result is farther from zero
+// than the error bounds of both sums. Other rows are computed as in the plain loop, so no decision
+// changes.
 #pragma once
 #include "rows/prefetch.hpp"
 #include "simd/floats.hpp"
@@ -109,7 +109,7 @@ inline SEPARATRIX_INLINE void dot_and_norm2(
   });
 }
 
-// What a margin summed in the precision of the rows may be wrong by, and the plain loop's with it.
+// Error bound of a margin summed in the precision of the rows, plus that of the plain loop.
 //
 // Both sums are wrong by no more than `error` |(w, b)| |(x, 1)|, and where numbers are too small
 // for relative errors, by less than with weights of length `least`. To spare a root for every
@@ -141,8 +141,8 @@ class ErrorBound {
   double of_margin(double square) const { return per_square_ * square + at_least_; }
   // More than |(x, 1)|.
   double norm_above(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
-  // How much further weights of this length may be off after so many additions in the precision of
-  // the rows, of vectors whose lengths are `added` in sum: factors, products and sums are rounded.
+  // Additional error of weights of this length after `count` additions in the rows' precision, of
+  // vectors whose lengths sum to `added`: factors, products and sums are rounded.
   double of_additions(int64_t count, double longest, double added) const {
     return 1.01 * Pack::kUnit * (double(count) * (longest + least_) + 2 * added);
   }

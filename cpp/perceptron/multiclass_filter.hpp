@@ -1,7 +1,7 @@
 // A floating-point filter for many classes: see perceptron/filter.hpp.
 //
-// A row is right beyond doubt if its margin in float is more than both sums can be wrong; weights
-// in float take half the room, and half the products of doubles.
+// A row is certainly right if its margin in float exceeds the error bounds of both sums. Weights in
+// float take half the memory, and half as many vector products as doubles.
 #pragma once
 #include "abi/passes.hpp"
 #include "perceptron/filter.hpp"
@@ -9,7 +9,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kPadded = 16;  // floats: rows of weights in float are as long as whole vectors
-constexpr int kSwitchAfter = 32;   // by so many rows the right ones are ahead, or behind
+constexpr int kSwitchAfter = 32;   // lead of right over wrong rows, or the reverse
 
 // Rows of which nothing is known but by the plain sums.
 template <class Rows>
@@ -57,13 +57,13 @@ class MulticlassFilter<DenseRows<Value>> {
     return own - best - error_ * norm_above_ * __builtin_sqrt(1.01 * square_ + 1);
   }
 
-  // Another row was right or not: bounds are of use while most are.
+  // Counts whether a row was right: bounds are useful while most rows are.
   void on_outcome(bool right) {
     if (right ? streak_ < kSwitchAfter : streak_ > -kSwitchAfter) streak_ += right ? 1 : -1;
     if (streak_ == (on_ ? -kSwitchAfter : kSwitchAfter) && error_ < 0.01) toggle();
   }
 
-  // The row of the last bound was added to the weights of a class so many times.
+  // The row of the last bound was added to the weights of class c `times` times.
   void on_update(int64_t c, double times) {
     if (!on_) return;
     copy(c);

@@ -1,8 +1,8 @@
 // One pass of the online perceptron: no penalty, an update after every mistaken row.
 //
-// It gives the bits of the loops in online/, sooner: only mistaken rows change anything, so a row
-// that is known to be right need not be read (screening.hpp), nor summed more exactly than to know
-// it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
+// It gives the same bits as the loops in online/, but faster: only mistakes change the weights, so
+// rows known to be right need not be read (screening.hpp), or summed more exactly than needed to
+// prove it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
 // (Rosenblatt 1958.)
 #pragma once
 #include "perceptron/cache_warming.hpp"
@@ -15,7 +15,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kStatisticsInterval = 64;  // visits
-constexpr int64_t kFrequent = 16;            // one in so many rows mistaken is often
+constexpr int64_t kFrequent = 16;            // mistakes are frequent at one in this many rows
 constexpr int kMostUncertain = 2;            // rows of an interval that wait for the exact weights
 
 template <class Rows, class Problem>
@@ -149,7 +149,7 @@ class PerceptronPass {
     uncertain_ = 0;
     counted_moves_ = moves_;
     screening_.on_visits(t - counted_, t - counted_ - read_);
-    if (was_screening && !screening_.on()) queue_.restart(t);  // from now on nobody looks again
+    if (was_screening && !screening_.on()) queue_.restart(t);  // requeues rows that were left out
     warmer_.advance_to(t);
     watched_ += t - counted_;
     counted_ = t;

@@ -2,17 +2,17 @@
 // Viallon and Rabbani 2012 and of Ndiaye, Fercoq, Gramfort and Salmon 2017, here for mistakes of
 // the perceptron and not for features of the lasso; docs/compiled.md derives the bounds).
 //
-// Seen from a reference W0, weights W have turned by some angle. A row that clears the plane of W0
-// by more, by the angle asin(m / (|W0| |(x, 1)|)), is right at W. For k classes, W are all weights
+// Weights W are rotated from a reference W0 by some angle. A row that clears the plane of W0 by a
+// larger angle, asin(m / (|W0| |(x, 1)|)), is right at W. For k classes, W are all weights
 // in one vector and the row's norm is sqrt(2) |(x, 1)|: the gap of two scores is its product with
 // (e_d - e_r) x (x, 1).
 //
-// Weights that settle wander about some middle, and are nearer to it than to each other: so the
-// reference is the mean of the weights in a round of n visits, and a rebuild keeps of every row by
-// how much it clears it. It lasts until the mean of a later round would leave so many more rows
-// unread that another rebuild pays. All bounds are rounded to the safe side, with room for the
-// error of the score that the plain loop would compute: no update is missed, and the weights have
-// the bits of the plain loop.
+// Weights near convergence move around a centre and are nearer to it than to each other. So the
+// reference is the mean of the weights in a round of n visits, and a rebuild stores for every row
+// by how much it clears the reference. It is used until the mean of a later round would leave so
+// many more rows unread that another rebuild pays off. All bounds are rounded to the safe side and
+// allow for the error of the plain loop's score: no update is missed, and the weights have the bits
+// of the plain loop.
 #pragma once
 #include "abi/passes.hpp"
 #include "rows/products.hpp"
@@ -76,8 +76,8 @@ class SafeScreening {
     return count;
   }
 
-  // The angles of all rows are made anew if that is due. Only before a pass: rows that were already
-  // left out would have to be looked at again, and after the last pass nobody needs it.
+  // Recomputes the angles of all rows if that is due. Only before a pass: later, rows left out
+  // would have to be checked again, and after the last pass angles are not needed.
   bool rebuild(ShouldStop should_stop) {
     if (!state_ || !state_->rebuild_due) return true;
     ScreeningState& m = *state_;
@@ -96,8 +96,8 @@ class SafeScreening {
     return true;
   }
 
-  // Row i was added to the weights, so many times. Lengths and angles are computed anew when
-  // that costs no more than the rows read meanwhile, and bounded by the way gone in between.
+  // Row i was added to the weights `times` times. Lengths and angles are recomputed when that costs
+  // no more than the rows read meanwhile; in between they are bounded by the distance moved.
   void on_update(int64_t i, double times) {
     if (!on()) return;
     if (++updates_ >= measure_after_) return measure();
@@ -109,12 +109,12 @@ class SafeScreening {
     angle_ += turn * (1 + turn * turn);  // above the arc sine
   }
 
-  // Whether the weights are sampled when so many more rows have gone by.
+  // Whether the weights are sampled after `count` more visits.
   bool samples_after(int64_t count) const {
     return state_ && state_->since_sample + count >= sample_interval_;
   }
 
-  // So many rows went by, of them so many unread.
+  // Counts visits, and those of them that skipped the row.
   void on_visits(int64_t count, int64_t skipped) {
     if (!state_) return;
     ScreeningState& m = *state_;

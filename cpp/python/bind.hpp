@@ -29,7 +29,7 @@ using LongOutput = nb::ndarray<int64_t, nb::c_contig, nb::device::cpu>;
 
 extern std::atomic<const Table*> active;  // the level in use
 
-// True once somebody asked all loops to stop.
+// True once all loops were asked to stop.
 bool should_stop();
 
 // After a loop that was stopped, the GIL held: the exception of a signal's handler, or ours.

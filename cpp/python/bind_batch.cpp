@@ -63,8 +63,8 @@ struct OwnedSum : BlockSum {
   }
 };
 
-// The numbers of the sum: losses, mistakes, and the gradient, which stands as w does: (k, d + 1), or
-// in lines if it is told of how many classes.
+// The numbers of the sum: losses, mistakes, and the gradient in the layout of w: (k, d + 1), or in
+// lines if in_lines is the number of classes.
 void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
                   int64_t in_lines, bool float32_sums, OwnedSum& blocks) {
   bool whole = true;

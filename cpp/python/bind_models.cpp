@@ -1,4 +1,4 @@
-// Bindings of steps on models of J: quadratics, columns, and what the last steps tell.
+// Bindings of steps on models of J: quadratics, columns, and the two-loop recursion.
 #include <vector>
 
 #include "python/bind.hpp"

@@ -71,7 +71,7 @@ void check_arrays(const RowMemory& rows, std::initializer_list<ArrayEntry> table
 }
 
 void check_below(const char* name, const int64_t* numbers, int64_t count, int64_t below) {
-  // The sign bit of the `or` tells whether a number was below 0 or above the last.
+  // The sign bit of the `or` shows whether a number was below 0 or above the last.
   uint64_t beyond = 0;
   for (int64_t i = 0; i < count; ++i)
     beyond |= uint64_t(numbers[i]) | (uint64_t(below - 1) - uint64_t(numbers[i]));

@@ -32,7 +32,7 @@ class CheckedOrder {
                                          int64_t first, int64_t end) {
     int64_t last = end > first + kAtOnce ? end : first + kAtOnce;
     if (last > count) last = count;
-    // The sign bit of the `or` tells whether a number was below 0 or above n - 1.
+    // The sign bit of the `or` shows whether a number was below 0 or above n - 1.
     uint64_t beyond = 0;
     for (int64_t t = first; t < last; ++t)
       beyond |= uint64_t(order[t]) | (uint64_t(n - 1) - uint64_t(order[t]));

@@ -1,7 +1,7 @@
 // Some columns of compressed sparse rows, stored as rows are, in two reads of the indices.
 //
-// `place` (d) is the number of a feature among those asked for, or -1. Inlined into the bindings
-// alone: it goes at the speed of memory at every level.
+// `place` (d) is the number of a feature among the selected ones, or -1. Inlined only into the
+// bindings: memory bandwidth limits it at every level.
 #pragma once
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace separatrix {
 
-// f(row, entry, place) for every entry of a feature that has one. Most have none: a bit tells, and
-// the bits of all features stay in the nearest cache.
+// f(row, entry, place) for every entry of a feature that has a place. Most have none, as a bit per
+// feature shows; these bits stay in the nearest cache.
 template <class Value, class Index, class F>
 static inline void each_placed(const CsrRows<Value, Index>& rows, const int32_t* place, F&& f) {
   std::vector<uint64_t> placed(size_t(rows.d / 64 + 1));

@@ -6,8 +6,8 @@
 
 namespace separatrix {
 
-// The sign bit of an `or` of differences tells whether one of them was negative: no comparison and
-// no branch per entry. Of indices out of range the differences may wrap: nothing is said of them.
+// The sign bit of an `or` of differences shows whether one of them was negative: no comparison and
+// no branch per entry. Differences of indices out of range may wrap: the result is then undefined.
 template <class Index>
 int flaw_of(const Index* indices, int64_t count, const Index* indptr, int64_t n,
              int64_t features) {

@@ -7,7 +7,7 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;             // bytes in a cache line
 constexpr int64_t kStopInterval = 512;        // rows between two looks at should_stop
-constexpr int64_t kTileBytes = 16 << 10;  // two fit into the nearest cache, beside the weights
+constexpr int64_t kTileBytes = 16 << 10;  // two fit into the nearest cache, next to the weights
 constexpr int64_t kTile = 256;            // most rows in a tile
 
 template <class Value>
@@ -15,7 +15,7 @@ inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
   return rows.data + i * rows.d;
 }
 
-// Where the rows after so many lie, for those who ask for them early.
+// The address of row i, for prefetching.
 template <class Value>
 inline const char* after(const DenseRows<Value>& rows, int64_t i) {
   return reinterpret_cast<const char*>(row(rows, i));
@@ -25,8 +25,8 @@ inline const char* after(const CsrRows<Value, Index>&, int64_t) {
   return nullptr;
 }
 
-// f(what lies after a tile). If the tile is gone through kParts times, each asks for a part of it,
-// so that the memory is always busy.
+// f(what lies after a tile). If the tile is read kParts times, each pass prefetches a part, so that
+// the memory is always busy.
 template <int kParts, class Value, class F>
 inline void with_next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, F&& f) {
   const char* const at = after(rows, first + count);
@@ -71,8 +71,7 @@ inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
 
 constexpr int kSparseChunk = 16;  // values of a sparse row, between which others may be asked for
 
-// Sparse rows are taken by fours, two numbers in a load where that is possible: they wait for loads
-// more than for anything else.
+// Sparse rows are read by fours, with two numbers per load where possible: loads are the limit.
 typedef double Pair __attribute__((vector_size(16)));
 #if defined(__AVX2__)  // elsewhere it is a vector of the level's own width
 inline Pair fma(Pair a, Pair b, Pair c) { return _mm_fmadd_pd(a, b, c); }

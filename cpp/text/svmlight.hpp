@@ -1,14 +1,14 @@
 // LIBSVM and SVMlight text: a row a line, "label [qid:n] index:value ... [# comment]".
 //
-// Compiled once, in text/svmlight.cpp: bytes are looked at one after another at every level.
+// Compiled once, in text/svmlight.cpp: it reads byte by byte at every level.
 #pragma once
 #include <cstdint>
 
 namespace separatrix {
 
-// The label is no finite number; a word is not of the form index:value; an index is below the first
-// one or beyond kLastIndex; it is not above the one before; a value is no finite number. The last is
-// no flaw of the text: there is not room enough.
+// The label is not a finite number; a word is not of the form index:value; an index is below the
+// first one or beyond kLastIndex; it is not above the one before; a value is not a finite number.
+// The last is not a flaw of the text: the arrays are too small.
 enum SvmlightFlaw : int {
   kLabel = 1,
   kFeature = 2,
@@ -33,21 +33,21 @@ struct SvmlightRows {
   int64_t at = 0;  // where the word with the flaw begins
 };
 
-// How much room is enough for the rows of a text: lines, and entries.
+// Sizes of arrays that are large enough for the rows of a text: lines and entries.
 struct SvmlightCounts {
   int64_t lines = 0, entries = 0;
 };
 SvmlightCounts count_svmlight(const char* text, int64_t size);
 
-// The smallest and the largest index, found by looking at both ends of each line alone: as indices
-// increase. Of a text with flaws nothing is promised. Without any index smallest > largest.
+// The smallest and the largest index, read from the two ends of each line, as indices increase.
+// Undefined for a text with flaws. Without any index smallest > largest.
 struct IndexRange {
   int64_t smallest = INT64_MAX, largest = -1;
 };
 IndexRange svmlight_index_range(const char* text, int64_t size);
 
-// The rows of a text that ends with the end of a line, up to its first flaw. The first feature is
-// called first_index in the text; there are so many features.
+// The rows of a text that ends with a line end, up to its first flaw. `features` is their number;
+// the first one has the index first_index in the text.
 void parse_svmlight(const char* text, int64_t size, int64_t first_index, int64_t features,
                     SvmlightRows& rows);
 

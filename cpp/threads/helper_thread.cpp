@@ -9,9 +9,8 @@
 namespace separatrix {
 
 namespace {
-// Who finds nothing to do looks again at once, so often; then lets others run in between; and lies
-// down in the end. A piece comes every few microseconds: to be woken for each would cost the loop
-// more than it saves.
+// A thread without work first spins, then yields, and finally sleeps. A piece comes every few
+// microseconds: waking the thread for each would cost the loop more than it saves.
 constexpr int kEager = 256, kPatient = 2048;
 constexpr std::chrono::microseconds kNap{50};
 
@@ -34,16 +33,16 @@ struct HelperThread::State {
   Task task = nullptr;
   void* of = nullptr;
   int64_t before = 0;  // pieces of other work
-  // What one of both writes and the other reads is not to share a line with the rest.
+  // What one thread writes and the other reads must not share a cache line with the rest.
   alignas(64) std::atomic<int64_t> posted{0};
   std::atomic<bool> over{false};
   alignas(64) std::atomic<int64_t> done{0};
   std::atomic<bool> busy{false};
   std::thread thread;
 
-  // Works on the next piece, unless there is none or somebody works on one.
+  // Works on the next piece, unless there is none or another thread works on one.
   bool take() {
-    // Before anything is written: who only looks must not hold up others.
+    // Before anything is written: a thread that only checks must not delay others.
     if (done.load(std::memory_order_relaxed) == posted.load(std::memory_order_acquire) ||
         busy.load(std::memory_order_relaxed) || busy.exchange(true, std::memory_order_acquire))
       return false;
@@ -76,7 +75,7 @@ HelperThread::~HelperThread() {
 
 void HelperThread::set_task(Task task, void* of) {
   drain(0);
-  // The thread takes nothing before the next piece is posted, and that tells it of these.
+  // The thread takes nothing before the next piece is posted, and posting publishes these.
   state_->task = task;
   state_->of = of;
   state_->before = state_->posted;
@@ -89,7 +88,7 @@ void HelperThread::set_task(Task task, void* of) {
 }
 
 void HelperThread::post() {
-  const int64_t before = state_->posted.load(std::memory_order_relaxed);  // nobody else writes it
+  const int64_t before = state_->posted.load(std::memory_order_relaxed);  // written only here
   state_->posted.store(before + 1, std::memory_order_release);
 }
 

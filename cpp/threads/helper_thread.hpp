@@ -1,5 +1,5 @@
-// A second thread that follows a loop: it works on the pieces that the loop leaves behind, one
-// after another, while the loop goes on.
+// A second thread that follows a loop: it processes the pieces that the loop posts, in order, while
+// the loop continues.
 //
 // Compiled once, in threads/helper_thread.cpp: the levels only call it.
 #pragma once
@@ -16,12 +16,12 @@ class HelperThread {
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
-  // From now on the next piece is task(of, 0), then task(of, 1). Where no thread can be had, or it
-  // does not get to run, the one who waits for the pieces works on them.
+  // From now on the next piece is task(of, 0), then task(of, 1). If no thread can be started, or it
+  // is not scheduled, the caller that waits for the pieces works on them.
   void set_task(Task task, void* of);
-  // One more piece is there.
+  // Posts one more piece.
   void post();
-  // Returns when no more than so many pieces are left to do.
+  // Returns when at most `left` pieces are left to do.
   void drain(int64_t left);
 
  private:

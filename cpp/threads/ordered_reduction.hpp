@@ -1,8 +1,8 @@
-// A sum over blocks of rows that several threads go through at once.
+// A sum over blocks of rows, computed by several threads.
 //
-// Each thread takes one block after another and Python is asked for nothing in between. What the
-// blocks come to is added up in their order, whichever is done first: the bits of the sum do not
-// depend on the number of threads. Few parts wait for their turn, and their room is used again.
+// Each thread takes block after block without returning to Python. The sums of the blocks are added
+// in order, whichever is done first, so the bits of the sum do not depend on the number of threads.
+// Few parts wait for their turn, and their memory is reused.
 // Compiled once, in threads/ordered_reduction.cpp.
 #pragma once
 #include <atomic>
@@ -16,18 +16,18 @@ namespace separatrix {
 
 class BlockSum {
  public:
-  // Block i are the rows from edges[i] up to edges[i + 1]; the sum has so many numbers.
+  // Block i is the rows from edges[i] up to edges[i + 1]; the sum has `size` numbers.
   BlockSum(std::vector<int64_t> edges, double* sum, int64_t size)
       : edges_(std::move(edges)), sum_(sum), size_(size_t(size)) {}
 
   int64_t rows() const { return edges_.back(); }
   int64_t size() const { return int64_t(size_); }
 
-  // Let nobody take another block.
+  // No further block may be taken.
   void give_up() { next_ = int64_t(edges_.size()); }
 
-  // Calls part(first row, number of rows, numbers to add to) for blocks that nobody else has taken,
-  // until none is left or a part is not whole, which it says by false: then there is no sum.
+  // Calls part(first row, number of rows, numbers to add to) for blocks that no other thread has
+  // taken, until none is left or part returns false because it is incomplete: then there is no sum.
   template <class Part>
   bool work(Part&& part) {
     std::vector<double> numbers;

@@ -73,7 +73,7 @@ for number, use in enumerate(uses):
                 use(X, y)
                 print(number, kind, name, "taken")
             except ValueError as error:
-                words = "expected", "build the matrix anew"
+                words = "expected", "rebuild the matrix"
                 if not str(error).startswith("X is a ") or not all(w in str(error) for w in words):
                     print(number, kind, name, error)
 """
@@ -101,7 +101,7 @@ def test_other_sparse_formats_that_do_not_fit_are_refused(make):
 def test_the_entry_that_is_wrong_is_named():
     rows = sp.csr_array(X)
     rows.indices[9] = 7
-    message = r"indices\[9\], in row 2, is 7, expected from 0 to 3; build the matrix anew"
+    message = r"indices\[9\], in row 2, is 7, expected from 0 to 3; rebuild the matrix"
     with pytest.raises(ValueError, match=message):
         check_rows(rows)
     rows = sp.csr_array(X)

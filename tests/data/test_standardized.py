@@ -141,7 +141,7 @@ def test_only_rows_without_weight_may_overflow(rng, sparse):
     rows = check_rows(sp.csr_array(X)) if sparse else X
     scales = Standardization(how.mean, np.append(np.full(D, 1e-5), 1.0))
     weight = np.ones(N)
-    with pytest.raises(ValueError, match="row 7 of a block is beyond floating point"):
+    with pytest.raises(ValueError, match="row 7 of a block overflows when standardised"):
         StandardizedRows(scales)(Block(rows, source.y, weight, 0))
     weight[7] = 0.0
     found = to_dense(StandardizedRows(scales)(Block(rows, source.y, weight, 0)).X)

@@ -54,7 +54,7 @@ def test_a_sparse_frame_is_a_sparse_matrix(clf):
     found = clf.fit(booleans, Y).decision_function(booleans)
     there = sp.csr_array(rows != 0)
     np.testing.assert_array_equal(found, clf.fit(there, Y).decision_function(there))
-    with pytest.raises(ValueError, match=r"columns \['a'\] leave out another value than 0"):
+    with pytest.raises(ValueError, match=r"columns \['a'\] have another fill value than 0"):
         clf.fit(pd.DataFrame({"a": X[:, 0]}).astype(pd.SparseDtype(float)), Y)
 
 

@@ -179,7 +179,9 @@ def test_a_class_whose_rows_all_have_the_weight_0_is_named(clf):
     weight = np.where(NAMED == "b", 0.0, 1.0)
     kept = NAMED != "b"
     without = clone(clf).fit(X[kept], NAMED[kept])
-    with pytest.warns(UserWarning, match=r"classes \['b'\] has the weight 0: they are left out"):
+    with pytest.warns(
+        UserWarning, match=r"classes \['b'\] has weight 0: these classes are ignored"
+    ):
         clf.fit(X, NAMED, sample_weight=weight)
     np.testing.assert_array_equal(clf.classes_, ["a", "c"])
     assert clf.coef_.shape == without.coef_.shape == (1, 4)
@@ -199,7 +201,9 @@ def test_a_class_whose_rows_all_have_the_weight_0_is_named(clf):
 def test_a_class_of_weight_0_is_named(clf):
     kept = NAMED != "b"
     clf.set_params(class_weight={"b": 0.0})
-    with pytest.warns(UserWarning, match=r"classes \['b'\] has the weight 0: they are left out"):
+    with pytest.warns(
+        UserWarning, match=r"classes \['b'\] has weight 0: these classes are ignored"
+    ):
         clf.fit(X, NAMED)
     np.testing.assert_array_equal(clf.classes_, ["a", "c"])
     assert clf.decision_function(X).shape == (60,)

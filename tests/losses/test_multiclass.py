@@ -317,7 +317,7 @@ def test_rows_of_weight_zero_may_have_any_label(solver):
     rows, labels = np.r_[IRIS, IRIS[:5]], np.r_[KINDS, [7] * 5]
     weight = np.r_[np.ones(150), np.zeros(5)]
     clf = LinearClassifier(solver=solver, max_iter=5, random_state=0, tol=None)
-    with pytest.warns(UserWarning, match=r"classes \[7\] has the weight 0"):
+    with pytest.warns(UserWarning, match=r"classes \[7\] has weight 0"):
         with_them = clf.fit(rows, labels, sample_weight=weight).coef_.copy()
     np.testing.assert_allclose(with_them, clf.fit(IRIS, KINDS).coef_, rtol=1e-8, atol=1e-10)
 

@@ -1,4 +1,4 @@
-"""Rows in memory: dense or sparse, and memory-mapped files that look like arrays."""
+"""Rows in memory, dense or sparse, including memory-mapped arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ArraySource(InBlocks):
 
     ``X`` is C-contiguous float32 or float64, or :class:`separatrix.rows.CsrRows`.
 
-    Labels of two classes are -1.0 and +1.0, of more the numbers of ``classes``.
+    With two classes labels are -1.0 and +1.0, with more the numbers of the ``classes``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class ArraySource(InBlocks):
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
     def approximate_mean(self) -> Array | None:
-        """Mean of a few rows from all over the data, if it is dense."""
+        """Mean of a few rows spread over the data; None for sparse rows."""
         if self.storage == "csr":
             return None
         apart = max(1, self.n_rows // 64)
@@ -106,7 +106,7 @@ class ArraySource(InBlocks):
         yield Block(self.X, self.y, self.weight, 0)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """All rows that count as one block, as they stand or in a random order."""
+        """All rows of non-zero weight as one block, in storage order or in a random order."""
         order = self.present
         if shuffle is not None and (self.n_rows > 1 or shuffle.passes > 1):
             drawn = self._prefetched_permutation(shuffle)
@@ -114,8 +114,8 @@ class ArraySource(InBlocks):
         yield Visit(Block(self.X, self.y, self.weight, 0), order)
 
     def _prefetched_permutation(self, shuffle: Shuffle) -> Ints:
-        """A random order; the one that follows is drawn meanwhile."""
-        if shuffle.passes > 1:  # they are short
+        """A random order; the next one is drawn on another thread meanwhile."""
+        if shuffle.passes > 1:  # orders are short
             return self._draw(shuffle)
         following, self._next_permutation = self._next_permutation, None
         if following is not None and following[0] == shuffle:
@@ -124,7 +124,7 @@ class ArraySource(InBlocks):
             order = self._draw(shuffle)
         if self.threads > 1:
             then = Shuffle(shuffle.seed, shuffle.number + 1)
-            # Its room is made here: what a thread has made goes back to that thread alone.
+            # Allocated here: memory that a thread allocates returns to that thread only.
             room = np.empty((1, self.n_rows), dtype=np.int64)
             self._next_permutation = then, submit(lambda: self._draw(then, room))
         return order
@@ -139,7 +139,7 @@ class ArraySource(InBlocks):
 
     @property
     def rounding(self) -> float:
-        """That of the storage."""
+        """Relative error of its sums, as given by the storage."""
         return self.stored.rounding
 
     @property
@@ -158,14 +158,14 @@ class ArraySource(InBlocks):
         return self.stored.row_values
 
     def slices_of(self, n: int) -> list[slice]:
-        """Where n rows are cut into blocks."""
+        """Slices that cut n rows into blocks."""
         each = max(self.row_bytes, 1)
         apart = min(int(BLOCK_ROWS_PER_SUM * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
         size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def block(self, at: slice | None = None) -> Block:
-        """A run of rows, or all: never copied."""
+        """A slice of the rows, or all: never copied."""
         start, stop, _ = (at or slice(None)).indices(len(self.y))
         weight = None if self.weight is None else self.weight[start:stop]
         return Block(self.stored.part(start, stop).X, self.y[start:stop], weight, start)
@@ -178,11 +178,11 @@ class ArraySource(InBlocks):
 
     @cached_property
     def threads(self) -> int:
-        """How many threads work on its blocks."""
+        """Number of threads that work on its blocks."""
         return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
 
     def total(self, sum: Sum[T]) -> T:
-        """The sum over blocks that depend on the shape of X alone."""
+        """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None:
             return super().total(sum)
         if sum.by_blocks and self.stored.compiled and len(self._parts) > 1:
@@ -208,7 +208,7 @@ class ArraySource(InBlocks):
         return ArraySource(self.X, self.y, self.classes, weight, self.n_jobs)
 
     def with_rows(self, X: RowsLike) -> ArraySource:
-        """The same labels and weights beside other rows."""
+        """The same labels and weights with other rows."""
         other = ArraySource(X, self.y, self.classes, self.weight, self.n_jobs)
         other.weight_power = self.weight_power
         return other
@@ -222,7 +222,7 @@ class ArraySource(InBlocks):
         return (self.stored if rows is None else self.stored.take(rows)).row_products()
 
     def sample(self, size: int) -> InMemory:
-        """One row from each of so many stretches; few rows are copied, once and for all."""
+        """One random row from each of ``size`` stretches; few rows are copied once."""
         if size >= self.n_rows:
             return self
         if size not in self._samples:
@@ -239,7 +239,7 @@ Source.gathered = staticmethod(_gathered)
 
 
 def as_arrays(source: InMemory) -> ArraySource:
-    """Rows in memory as arrays: copied unless that is what they are."""
+    """Rows in memory as an ``ArraySource``: copied unless they are one."""
     if isinstance(source, ArraySource):
         return source
     if isinstance(source, Subset):

@@ -1,4 +1,4 @@
-"""Pieces of the rows: blocks as they stand, visits in an order, and the orders drawn."""
+"""Blocks of rows, visits to their rows in an order, and random orders."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..rows import DenseRows, Rows, RowsLike, concatenate_rows
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
-BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: as far from a fraction as can be
+BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: golden-ratio increment (SplitMix64)
 LARGEST_SEED = 2**62
 
 
 class Block(NamedTuple):
-    """Some rows, and where they stand in the whole.
+    """Some rows, and their position in the data.
 
-    One of weight 0 is as if absent.
+    Rows of weight 0 are ignored.
 
     See Also
     --------
-    Source : gives them.
+    Source : yields blocks.
 
     Examples
     --------
@@ -45,8 +45,8 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> Rows:
-        """The sums that its rows offer, and their visits."""
-        X = self.X  # as rows_of, without the call: small fits ask often
+        """Its rows with their sums and visits."""
+        X = self.X  # rows_of inlined: small fits call this often
         return DenseRows(X) if isinstance(X, np.ndarray) else X
 
     @property
@@ -56,7 +56,7 @@ class Block(NamedTuple):
 
     @property
     def at(self) -> slice:
-        """Where its rows stand in arrays of all rows."""
+        """The slice of its rows in arrays of all rows."""
         return slice(self.start, self.start + len(self.y))
 
     @property
@@ -67,7 +67,7 @@ class Block(NamedTuple):
         return np.flatnonzero(self.weight)
 
     def numbers(self, rows: Ints) -> Ints:
-        """What some of its rows are in the whole, in half the room where that is enough."""
+        """Numbers of some of its rows in the whole data, int32 if they fit."""
         whole = rows + self.start if self.start else rows
         return whole.astype(np.int32 if self.at.stop <= 2**31 else np.int64)
 
@@ -79,27 +79,27 @@ class Block(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A block for those who go row by row."""
+    """A block and the order in which to visit its rows."""
 
     block: Block
     order: Ints | None
-    """Rows of the block to visit, in this order; None: all, as they stand."""
+    """Rows of the block to visit, in this order; None: all, in storage order."""
 
 
 class Shuffle(NamedTuple):
-    """One of the random orders that a seed stands for, or several one after another."""
+    """One random order of those given by a seed, or several in succession."""
 
     seed: int
     number: int
     passes: int = 1
 
     def of_block(self, number: int) -> Shuffle:
-        """Another for each block, so that blocks of one length have orders of their own."""
+        """A different shuffle for each block, so that blocks of equal length differ in order."""
         return self._replace(seed=(self.seed + number * BLOCK_STRIDE) % LARGEST_SEED)
 
 
 def neighbouring_rows(row_bytes: float) -> int:
-    """Rows that lie so close together that random orders keep them together."""
+    """Number of neighbouring rows that random orders keep together."""
     return max(1, int(NEIGHBOURS_BYTES / max(row_bytes, 1.0)))  # a row may store no value
 
 
@@ -110,13 +110,13 @@ def random_order(
     group: int = GROUP,
     room: Ints | None = None,
 ) -> Ints:
-    """A random order of n rows; of large ones so that pages of memory are read once."""
+    """A random order of n rows; with ``row_bytes``, such that memory pages are read once."""
     neighbours = neighbouring_rows(row_bytes) if row_bytes else max(1, n)
     return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 
 def random_rows(n: int, size: int) -> Ints:
-    """Numbers of so many of n rows, increasing, one from each stretch; the same each time."""
+    """``size`` of n row numbers, increasing, one per stretch; the same at each call."""
     if size >= n:
         return np.arange(n)
     within = np.random.default_rng(n).random(size)
@@ -124,7 +124,7 @@ def random_rows(n: int, size: int) -> Ints:
 
 
 def taken(block: Block, rows: Ints) -> Block:
-    """Some rows of a block: copied, as the next block may be read into the same place."""
+    """Some rows of a block, copied, as the next block may reuse its memory."""
     X = block.rows.take(rows).X
     if isinstance(X, np.ndarray) and X.base is not None:
         X = X.copy()
@@ -133,7 +133,7 @@ def taken(block: Block, rows: Ints) -> Block:
 
 
 def row_hash(first: int, count: int) -> AnyArray:
-    """A random number of 64 bits for each of these numbers of rows, always the same.
+    """A fixed 64-bit hash for each of ``count`` row numbers from ``first``.
 
     The finaliser of SplitMix64: Steele, Lea and Flood, Fast splittable pseudorandom number
     generators, OOPSLA 2014.
@@ -147,7 +147,7 @@ def row_hash(first: int, count: int) -> AnyArray:
 
 
 def concatenated(blocks: list[Block]) -> Block:
-    """The rows of blocks, one after another: copied."""
+    """Concatenate blocks."""
     weight = None
     if any(block.weight is not None for block in blocks):
         weight = np.concatenate([block.weights for block in blocks])
@@ -156,14 +156,14 @@ def concatenated(blocks: list[Block]) -> Block:
 
 
 def check_numbers(y: AnyArray, classes: int) -> None:
-    """That labels of more than two classes are numbers of classes.
+    """Check that labels of more than two classes are class numbers.
 
-    They index weights: one out of range would read and write elsewhere. Sources check their rows
-    once, for a loop may be called for every few of them.
+    They index weights, so one out of range would corrupt memory. Sources check their rows once, as
+    a loop may be called for every few rows.
     """
     if classes <= 2 or not len(y):
         return
-    # Negative ones are the largest of all without a sign.
+    # As unsigned integers negative numbers are the largest.
     if y.dtype != np.int64 or y.view(np.uint64).max() >= classes:
         raise ValueError(
             f"y must hold the numbers of {classes} classes, int64 from 0 to {classes - 1}, got "

@@ -1,7 +1,7 @@
-"""Sums of features and of their squares by class, from which follow means and variances.
+"""Sums of features and of their squares by class, for means and variances.
 
-What a pass over the rows can find on the way serves whatever comes after it: rows weighed by their
-class, standardised, or without those of a fold have sums that follow from these without a read.
+They are computed along with a pass over the rows. Sums over rows weighted by class, standardised
+rows, or rows without a fold then follow from them without another read.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from ..numeric.types import Array, Ints
 from ..rows import HostRows, Rows
 from .thresholds import VALUES_AT_ONCE
 
-FEW_ROWS = 64  # whose mean is near enough to that of all
-MOST_SUMS = 1 << 20  # features times classes whose sums are kept: 16 MB for both of them
+FEW_ROWS = 64  # number of rows whose mean approximates the mean of all
+MOST_SUMS = 1 << 20  # largest features x classes for which sums are kept: 16 MB for both
 
 
 class ClassMoments(NamedTuple):
-    """About a shift, the weighted sums of x - shift and of its squares over each class."""
+    """Weighted sums of x - shift and of its squares over each class."""
 
     shift: Array
     """(d,)."""
     sums: Array
     """(classes, d)."""
     counts: Array
-    """What the rows of each class weigh, (classes,)."""
+    """Sum of the weights of each class, (classes,)."""
     squares: Array
     """(classes, d)."""
 
     def weighed(self, per_class: Array) -> ClassMoments:
-        """Those of rows each of which weighs so many times as much, by its class."""
+        """The moments after multiplying the weights of each class by a factor."""
         each = per_class[:, None]
         return ClassMoments(
             self.shift, each * self.sums, per_class * self.counts, each * self.squares
         )
 
     def standardized(self, standardization: Standardization) -> ClassMoments:
-        """Those of (x - mean) / scale."""
+        """The moments of (x - mean) / scale."""
         mean, scale = standardization.mean, standardization.scale[:-1]
         with np.errstate(over="ignore"):
             squares = self.squares / scale / scale
@@ -48,7 +48,7 @@ class ClassMoments(NamedTuple):
 
 
 class RunningMoments:
-    """Sums by class that go on from block to block, of features and classes as they turn up."""
+    """Sums by class, accumulated block by block; features and classes may grow."""
 
     def __init__(self) -> None:
         self.shift: Array | None = None
@@ -56,7 +56,7 @@ class RunningMoments:
         self.bounded = True
 
     def add(self, rows: HostRows, weight: Array | None, codes: Ints) -> None:
-        """Some more rows, by the codes of their classes; none after there are too many sums."""
+        """Add rows with the codes of their classes; stops if there are too many sums."""
         k = max(int(codes.max(initial=-1)) + 1, len(self.sums))
         d = max(rows.shape[1], self.sums.shape[1])
         self.bounded = self.bounded and k * d <= MOST_SUMS
@@ -70,7 +70,7 @@ class RunningMoments:
         self.squares = _widened(self.squares, (k, d)) + _widened(found[1], (k, d))
 
     def of_codes(self, codes: Ints, features: int, counts: Array) -> ClassMoments | None:
-        """By classes that have these codes; None if there were too many sums to be kept."""
+        """The moments of the classes with these codes; None if there were too many sums."""
         if not self.bounded:
             return None
         shape = max(int(codes.max()) + 1, len(self.sums)), features
@@ -81,12 +81,12 @@ class RunningMoments:
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         arrays = {"shift": self.shift, "sums": self.sums, "squares": self.squares}
-        told = {name: None if a is None else _text(a) for name, a in arrays.items()}
-        return {**told, "shape": list(self.sums.shape), "bounded": self.bounded}
+        texts = {name: None if a is None else _text(a) for name, a in arrays.items()}
+        return {**texts, "shape": list(self.sums.shape), "bounded": self.bounded}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], codes: int, features: int) -> RunningMoments:
-        """Back from plain data, of so many codes and features; ValueError if it is of others."""
+        """Restore from plain data; ValueError if the numbers of codes and features differ."""
         found = cls()
         found.bounded = data["bounded"]
         found.shift = None if data["shift"] is None else _numbers(data["shift"])
@@ -110,7 +110,7 @@ def _numbers(text: str) -> Array:
 
 
 def _widened(array: Array, shape: tuple[int, int]) -> Array:
-    """With zeros for classes and features that were not there."""
+    """Pad with zeros for new classes and features."""
     if array.shape == shape:
         return array
     wide = np.zeros(shape)
@@ -119,7 +119,7 @@ def _widened(array: Array, shape: tuple[int, int]) -> Array:
 
 
 def _typical(rows: Rows, weight: Array | None) -> Array | None:
-    """The mean of the first rows that count; None, of which there are none yet."""
+    """The mean of the first rows of non-zero weight; None if there are none."""
     present = np.arange(rows.shape[0]) if weight is None else np.flatnonzero(weight)
     if not len(present):
         return None
@@ -139,7 +139,7 @@ def group_sums(
     sums, squares, unused = np.zeros((groups, d)), np.zeros((groups, d)), np.zeros(d)
     rows.moments(weight, group, shift, sums, unused)
     size = max(1, int(VALUES_AT_ONCE * len(group) // max(rows.n_values, 1)))
-    for start in range(0, len(group), size):  # a few at a time: their squares stay in the cache
+    for start in range(0, len(group), size):  # a few rows at a time: squares stay in the cache
         at = slice(start, min(start + size, len(group)))
         some = None if weight is None else weight[at]
         square = rows.part(at.start, at.stop).squares(shift)

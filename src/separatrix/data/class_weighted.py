@@ -1,4 +1,4 @@
-"""Rows weighed by their class too, while they are read."""
+"""Rows whose weights are multiplied by class weights while they are read."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .wrapped import MappedSource
 
 
 class ClassWeightedSource(MappedSource):
-    """The same rows, the weight of each times that of its class, which is not 0.
+    """The same rows, each weight multiplied by its class's weight, which must not be 0.
 
-    Rows that are held out keep the weights that they have: they are watched, not trained on.
+    Held-out rows keep their weights: they are only evaluated, not trained on.
     """
 
     def __init__(self, source: Source, per_class: Array) -> None:
@@ -31,16 +31,16 @@ class ClassWeightedSource(MappedSource):
         return float(self.class_weight_sums().sum())
 
     def class_weight_sums(self) -> Array:
-        """What the rows of every class weigh."""
+        """Sum of the weights of every class."""
         return self.source.class_weight_sums() * self.per_class
 
     def class_moments(self) -> ClassMoments | None:
-        """Those of the source, weighed."""
+        """The moments of the source, weighted."""
         known = self.source.class_moments()
         return None if known is None else known.weighed(self.per_class)
 
     def fingerprint(self) -> str:
-        """Of what the source says of itself, and of the weights of the classes."""
+        """A hash of the source's fingerprint and the class weights."""
         whole = blake2b(self.source.fingerprint().encode(), digest_size=DIGEST_BYTES)
         whole.update(self.per_class.tobytes())
         return whole.hexdigest()
@@ -48,7 +48,7 @@ class ClassWeightedSource(MappedSource):
 
 @dataclass(frozen=True)
 class ClassWeighted:
-    """What weighs the rows of blocks by their class."""
+    """Multiplies the weights of a block by the class weights."""
 
     per_class: Array
 

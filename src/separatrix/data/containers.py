@@ -1,4 +1,4 @@
-"""Containers of other libraries, as NumPy and SciPy know them, or a sentence on what to do."""
+"""Convert containers of other libraries to NumPy and SciPy, or raise an error with advice."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 
 from ..numeric.types import AnyArray
 
-CPU_DEVICES = (1, 3)  # DLPack's numbers of plain memory, and of such as a GPU may read
+CPU_DEVICES = (1, 3)  # DLPack's numbers of main memory and of GPU-pinned main memory
 DASK = ("dask", "dask_expr")  # libraries whose collections are not in memory
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def opened(X: Any, name: str) -> Any:
-    """What is known as it is stays so; arrays that NumPy can look into are looked into.
+    """X unchanged if it is supported; a NumPy view if it is another library's array.
 
-    ``name`` is what messages call it. Values that are hidden or not there yet are an error.
+    ``name`` is used in messages. Masked values and lazy collections are errors.
     """
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X, name)
@@ -33,7 +33,7 @@ def opened(X: Any, name: str) -> Any:
         )
     if library in DASK:
         raise TypeError(
-            f"{name} is a collection of Dask's, and here arrays in memory are expected: pass "
+            f"{name} is a Dask collection, but arrays in memory are expected here: pass "
             f"{name}.compute(). fit, predict and score of the linear classifiers take collections, "
             "X and y both (docs/cluster.md)."
         )
@@ -52,7 +52,7 @@ def _unmasked(X: Any, name: str) -> AnyArray:
 
 
 def _viewed(X: Any, name: str) -> AnyArray:
-    """An array of another library: NumPy's view of its memory."""
+    """NumPy's view of another library's array."""
     error: Exception | None = None
     try:
         if hasattr(X, "__array__"):
@@ -62,7 +62,7 @@ def _viewed(X: Any, name: str) -> AnyArray:
         device = X.__dlpack_device__() if hasattr(X, "__dlpack_device__") else (None, 0)
         if device[0] in CPU_DEVICES:
             return np.from_dlpack(X)
-    except Exception as raised:  # whatever another library finds wrong
+    except Exception as raised:  # other libraries may raise anything
         error = raised
     raise TypeError(
         f"{name} is a {type(X).__module__}.{type(X).__name__}, of which NumPy has no view"
@@ -71,7 +71,7 @@ def _viewed(X: Any, name: str) -> AnyArray:
 
 
 def refuse_paths(X: Any) -> None:
-    """A path, or a list of them: which columns are what, only ``read`` is told."""
+    """Raise if X is a path or a list of paths: only ``read`` takes column roles."""
     first = X[0] if isinstance(X, (list, tuple)) and X else X
     if isinstance(first, (str, os.PathLike)):
         raise TypeError(
@@ -81,7 +81,7 @@ def refuse_paths(X: Any) -> None:
 
 
 def refuse_times(X: Any, name: str, expected: str) -> None:
-    """Dates, times and durations: what they mean for the task, only the user can say."""
+    """Raise if X holds dates, times or durations: the user must convert them."""
     if columns := _columns_of_times(X):
         what = name if columns == [None] else f"{name}, in the columns {columns!r},"
         raise ValueError(f"{what} holds dates, times or durations; expected {expected}.")
@@ -89,7 +89,7 @@ def refuse_times(X: Any, name: str, expected: str) -> None:
 
 @contextmanager
 def words_told(X: Any) -> Iterator[None]:
-    """Of a frame that is no numbers it is told which columns are none, and what to do."""
+    """Errors about a non-numeric frame name its non-numeric columns and give advice."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -114,7 +114,7 @@ def _columns_of_words(X: Any) -> list[Any]:
 
 
 def _columns_of_times(X: Any) -> list[Any]:
-    """Names of the columns of a frame; [None] for what has none."""
+    """Names of the columns with times; [None] for an array of times."""
     values: Any
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         kinds = list(zip(X.columns, X.dtypes, strict=True))
@@ -133,7 +133,7 @@ def _columns_of_times(X: Any) -> list[Any]:
 
 
 def _is_time(dtype: Any) -> bool:
-    """Whether a dtype of NumPy, pandas or polars is one of times."""
+    """Whether a dtype of NumPy, pandas or polars is temporal."""
     temporal = getattr(dtype, "is_temporal", None)  # polars
     if callable(temporal):
         return bool(temporal())
@@ -141,7 +141,7 @@ def _is_time(dtype: Any) -> bool:
 
 
 def missing(y: AnyArray) -> AnyArray:
-    """Which labels are None, NaN, NaT or the like: they are not equal to themselves, or None."""
+    """Which labels are None, NaN, NaT or the like."""
     if y.dtype.kind in "fcmM":
         unequal: AnyArray = y != y
         return unequal

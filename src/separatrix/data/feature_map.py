@@ -1,8 +1,8 @@
-"""The features that a solver works with, made from those that were given.
+"""The map from the given features to those that a solver uses.
 
-Problem: sparse rows may have a feature for every word, or every hash of one, that there could be,
-and store few of them: a feature that is 0 in every row has the weight 0 at a minimum, yet every
-vector of weights has room for it. With ``standardize`` features are of one scale besides.
+Problem: sparse rows may have a feature for every possible word or hash and store few of them. A
+feature that is 0 in every row has the weight 0 at a minimum, yet takes memory in every weight
+vector. With ``standardize``, features are also brought to one scale.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .thresholds import MOST_OCCUPIED
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """From features as given to those of the solver: standardised, or the occupied ones alone."""
+    """From given features to the solver's: standardised, or only the occupied ones."""
 
     n_features: int
-    """Of the rows as given."""
+    """Number of features of the given rows."""
     standardization: Standardization | None = None
     occupied: Ints | None = None
-    """The features that are left; None: all."""
+    """The features that are kept; None: all."""
 
     def source(self, given: Source) -> Source:
-        """Rows as given, as the solver sees them."""
+        """The given rows with the solver's features."""
         seen = given if self.standardization is None else standardized(given, self.standardization)
         return seen if self.occupied is None else with_features(seen, self.occupied)
 
     def from_weights(self, W: Array) -> Array:
-        """Weights of the features as given as weights of those of the solver."""
+        """Convert weights of the given features to weights of the solver's features."""
         return self.exactly_from_weights(W)[0]
 
     def exactly_from_weights(self, W: Array) -> tuple[Array, Array]:
-        """The same to twice the working precision: the nearest doubles, and what these lack."""
+        """The same to twice the working precision: the nearest doubles, and the remainders."""
         if self.standardization is None:
             W = self.left(W)
             return W, np.zeros_like(W)
@@ -50,11 +50,11 @@ class FeatureMap:
         return self.left(high), self.left(low)
 
     def left(self, W: Array) -> Array:
-        """Of weights of all features, those of the ones that are left, and the bias."""
+        """The weights of the kept features, and the bias."""
         return W if self.occupied is None else W[:, np.append(self.occupied, -1)]
 
     def to_weights(self, W: Array) -> Array:
-        """The way back: the same scores for the features as they were given."""
+        """Convert back to weights of the given features, with the same scores."""
         if self.occupied is not None:
             some, W = W, np.zeros((len(W), self.n_features + 1))
             W[:, self.occupied], W[:, -1] = some[:, :-1], some[:, -1]
@@ -69,13 +69,13 @@ def _bias_at(x: Array, W: Array) -> tuple[Array, Array]:
     """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
     row = DenseRows(x[None])
     high, low = row.compensated_scores(W)
-    plain = row.scores(W)  # what overflows has no low part
+    plain = row.scores(W)  # for scores that overflow, which have no low part
     finite = np.isfinite(high) & np.isfinite(low)
     return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
 
 
 def occupied_features(source: Source) -> Ints | None:
-    """Those that some row stores, if there are few; None also where rows are not at hand."""
+    """Features that some row stores; None if they are many, or rows are not in memory."""
     if not isinstance(source, ArraySource) or not isinstance(source.stored, CsrRows):
         return None
     found = source.stored.stored_features(int(MOST_OCCUPIED * source.n_features))
@@ -85,9 +85,9 @@ def occupied_features(source: Source) -> Ints | None:
 
 
 def with_features(source: Source, features: Ints) -> ArraySource:
-    """The same sparse rows in memory without features that none of them stores."""
+    """The same sparse rows in memory, with only these features."""
     if not isinstance(source, ArraySource) or not isinstance(source.stored, CsrRows):
-        raise TypeError(f"sparse rows in memory can leave out features, {source!r} cannot")
+        raise TypeError(f"only sparse rows in memory can leave out features, got {source!r}")
     X = source.stored.own()
     number = np.zeros(X.n_features, dtype=X.indices.dtype)
     number[features] = np.arange(len(features))

@@ -1,4 +1,4 @@
-"""A name for data that depends on nothing but the data."""
+"""A hash of the data, independent of blocks, threads and memory layout."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ HASHED_ROWS = 4096  # at a time: rows that are not C-contiguous are copied
 
 
 def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
-    """Of rows, labels and weights in their order, and of the classes.
+    """A hash of rows, labels and weights in order, and of the classes.
 
-    Each is hashed as one stream of bytes, so that it does not matter where blocks end.
+    Each is hashed as one stream of bytes, so block boundaries do not matter.
     """
     streams = {name: blake2b(digest_size=DIGEST_BYTES) for name in STREAMS}
     kinds = set()

@@ -1,4 +1,4 @@
-"""Rows in memory that are worked on block by block."""
+"""Rows in memory that are processed block by block."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .thresholds import ONE_THREAD_BYTES
 
 
 class InBlocks(InMemory):
-    """Rows that are worked on block by block, on threads."""
+    """Rows in memory that threads process block by block."""
 
     @abstractmethod
     def _each(self, of: Callable[[Block], T]) -> T:
-        """The sum over blocks, the same ones on any number of threads.
+        """The sum over blocks, which do not depend on the number of threads.
 
-        Blocks know where their rows stand: what there is of every row may be written.
+        Blocks know the positions of their rows, so ``of`` may write numbers of its rows.
         """
 
     def _write_rows(self, write: Callable[[Block], object], work: int = 1) -> None:
-        """What there is of every row alone, which no block changes: of few rows in one go.
+        """Write numbers for every row that do not depend on block boundaries; few rows at once.
 
-        ``work`` is how many numbers that is for each.
+        ``work`` is how many numbers are written per row.
         """
 
         def part(block: Block) -> tuple[()]:
@@ -41,11 +41,11 @@ class InBlocks(InMemory):
 
     @abstractmethod
     def slices_of(self, n: int) -> list[slice]:
-        """Where n rows are cut into blocks."""
+        """Slices that cut n rows into blocks."""
 
     @abstractmethod
     def block_of(self, rows: Ints, start: int = 0) -> Block:
-        """Some rows in the order given, as the block that begins with that number."""
+        """Some rows in the given order, as a block whose first row has the number ``start``."""
 
     @abstractmethod
     def of_block(self, block: Block) -> InMemory:
@@ -56,19 +56,19 @@ class InBlocks(InMemory):
         return self.of_block(self.block_of(rows))
 
     def total(self, sum: Sum[T]) -> T:
-        """The sum over blocks that depend on the rows alone, or over batches if it is large."""
+        """The sum over blocks, which depend only on the rows; over batches if it is large."""
         if sum.batch_rows is not None:
             return sum.over(self.batches(sum.batch_rows), self.threads)
         return self._each(sum.of)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """Of every row, block by block."""
+        """Scores of every row, computed block by block."""
         found = np.empty((len(self.y), len(W))) if out is None else out
         self._write_rows(lambda block: block.rows.scores(W, found[block.at]), len(W))
         return found
 
     def transpose_product(self, C: Array) -> Array:
-        """Summed over the same blocks as any other sum."""
+        """C' (X, 1), summed over the same blocks as any other sum."""
 
         def part(block: Block) -> tuple[Array]:
             out = np.zeros((C.shape[1], self.n_features + 1))

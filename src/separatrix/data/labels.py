@@ -1,4 +1,4 @@
-"""Labels: checked, and turned into the numbers that loops take."""
+"""Check labels and encode them as the numbers that the loops use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .containers import missing, opened, refuse_times
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
 LONGEST_LABEL = 1000
-"""Characters. NumPy gives every label of an array the room of the longest: one of a megabyte among
-a thousand rows would take 4 GB, in a fit and in every prediction."""
-LARGEST_WHOLE = 2.0**53  # below, every whole number is a float
+"""Characters. NumPy stores every label of an array at the length of the longest: a label of a
+megabyte among a thousand rows would take 4 GB, in a fit and in every prediction."""
+LARGEST_WHOLE = 2.0**53  # all smaller whole numbers are exact in float64
 
 
 def check_labels(y: Any) -> AnyArray:
@@ -25,7 +25,7 @@ def check_labels(y: Any) -> AnyArray:
 
 
 def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
-    """The labels, and which there are, if that was found on the way."""
+    """The labels, and the distinct ones if they were found on the way."""
     if y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
@@ -42,13 +42,13 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             refuse_missing(y)
             if y.dtype == object:  # compared with a label, NumPy would drop its NUL
                 refuse_nul(y.tolist())
-            with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
+            with np.errstate(invalid="ignore"):  # infinity raises an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
 
 
 def check_words(y: Any) -> None:
-    """No list of words may hold one that an array of all would take much room for, or change."""
+    """Raise if a list of words has one too long for an array, or one that NumPy would change."""
     if type(y).__module__.startswith("polars") and str(getattr(y, "dtype", "")) == "String":
         y = y.to_list()
     if not isinstance(y, (list, tuple)):
@@ -61,7 +61,7 @@ def check_words(y: Any) -> None:
 
 
 def too_long(length: int) -> str:
-    """What is wrong with a label of so many characters, and what to do."""
+    """Message about a label that is too long, with advice."""
     return (
         f"is a label of {length} characters; expected classes, with names of at most "
         f"{LONGEST_LABEL} characters: are these the right labels? If so, give the class a shorter "
@@ -70,14 +70,14 @@ def too_long(length: int) -> str:
 
 
 def refuse_nul(y: Sequence[Any]) -> None:
-    """No label may end with a character that NumPy drops."""
+    """Raise if a label ends with NUL, which NumPy drops."""
     for row, label in enumerate(y):
         if isinstance(label, str) and label.endswith("\0"):
             raise ValueError(f"y[{row}] {ends_with_nul(label)}")
 
 
 def ends_with_nul(label: str) -> str:
-    """What is wrong with such a label, and what to do."""
+    """Message about a label that ends with NUL, with advice."""
     return (
         f"is the label {label!r}, which ends with a NUL character: NumPy drops it, and two classes "
         "could become one; expected labels without it: give the class another name."
@@ -85,7 +85,7 @@ def ends_with_nul(label: str) -> str:
 
 
 def refuse_missing(y: AnyArray) -> None:
-    """Every row needs a label."""
+    """Raise if a label is missing."""
     rows = np.flatnonzero(missing(y))
     if len(rows):
         raise ValueError(
@@ -96,10 +96,10 @@ def refuse_missing(y: AnyArray) -> None:
 
 
 def small_integer_classes(y: AnyArray) -> AnyArray | None:
-    """The distinct values of whole numbers that lie close together; None for all else.
+    """The distinct values of an array of close integers; None for all else.
 
-    Found by looking for each or by counting: much faster than by hashing or sorting. They are
-    classes beyond doubt if there are far fewer of them than rows.
+    Comparing with each value or counting is much faster than hashing or sorting. Values far fewer
+    than rows are certainly classes.
     """
     if y.dtype.kind not in "biu" or not y.size:
         return None
@@ -115,7 +115,7 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
 
 
 def check_classes(classes: AnyArray, target: str = "y") -> AnyArray:
-    """Two classes or more, or an error that says what there is in this target."""
+    """The classes if there are two or more; else ValueError with those in this target."""
     if len(classes) < 2:
         raise ValueError(
             f"A classifier needs rows of two classes, but {target} has only one class: "
@@ -125,27 +125,27 @@ def check_classes(classes: AnyArray, target: str = "y") -> AnyArray:
 
 
 def numbers(y: AnyArray, classes: AnyArray) -> Ints:
-    """Number of each row's class; a row of weight 0 may have another label, and gets some."""
+    """Class number of each row; an unknown label (of a row of weight 0) gets an arbitrary one."""
     found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return found.astype(np.int64, copy=False)
 
 
 def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
-    """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
+    """-1.0 and +1.0 for two classes, +1 for the larger; class numbers for more."""
     if len(classes) == 2:
         return np.where(y == classes[1], 1.0, -1.0)
     return numbers(y, classes)
 
 
 def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
-    """The same of a plain array of labels that are all among these classes: it needs no check.
+    """``encoded`` for a plain array of labels all among these classes, without further checks.
 
-    None where they are not, or where that would take more than to compare numbers or words.
+    None if they are not, or if this takes more than comparing numbers or words.
     """
     if type(y) is not np.ndarray or y.ndim != 1 or not y.size:
         return None
     kind, other = y.dtype.kind, classes.dtype.kind
-    if kind == "f" and other in "iuf":  # as whole numbers, and such as a float can tell apart
+    if kind == "f" and other in "iuf":  # whole numbers that are exact as floats
         if not np.abs(y).max() < LARGEST_WHOLE or not np.array_equal(y, np.rint(y)):
             return None
     elif kind != other or kind not in "biuU":
@@ -168,5 +168,5 @@ def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
 
 
 def class_numbers(y: AnyArray, n_classes: int) -> Ints:
-    """The numbers of the classes, from labels as sources have them."""
+    """Class numbers, from the encoded labels of sources."""
     return (y > 0.0).astype(np.int64) if n_classes == 2 else y

@@ -1,4 +1,4 @@
-"""Labels and weights in memory, rows where they are: for solvers that number the rows."""
+"""Labels and weights in memory, rows elsewhere: for solvers that number the rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from .wrapped import WrappedSource
 
 
 class LabelsInMemory(WrappedSource, InMemory):
-    """A source of which labels and weights are held: one or two numbers a row.
+    """A source whose labels and weights, one or two numbers a row, are kept in memory.
 
-    What is asked of its rows is answered by a read of all, block by block. Rows that are taken are
-    copied into memory, and whoever asks for them keeps them few. Labels or weights other than the
-    source's own may be given.
+    Every query of its rows reads all of them, block by block. Taken rows are copied into memory;
+    callers should take few. Labels and weights may differ from the source's own.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class LabelsInMemory(WrappedSource, InMemory):
 
     @classmethod
     def of(cls, source: Source) -> LabelsInMemory:
-        """In one read."""
+        """Read labels and weights of a source once."""
         read = [(block.y.copy(), block.weight, len(block.y)) for block in source.blocks()]
         y = np.concatenate([labels for labels, _, _ in read])
         weight = None
@@ -53,17 +52,17 @@ class LabelsInMemory(WrappedSource, InMemory):
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
     def blocks(self) -> Iterator[Block]:
-        """Those of the source, with the labels and weights held."""
+        """The blocks of the source, with the labels and weights in memory."""
         for block in self.source.blocks():
             weight = None if self.weight is None else self.weight[block.at]
             yield Block(block.X, self.y[block.at], weight, block.start)
 
     def total(self, sum: Sum[T]) -> T:
-        """Block by block, as of any source."""
+        """The sum over all rows, block by block."""
         return Source.total(self, sum)
 
     def block(self, at: slice | None = None) -> Block:
-        """A run of rows, or all: taken into memory."""
+        """A slice of the rows, or all, copied into memory."""
         rows = np.arange(len(self.y))[at or slice(None)]
         start = int(rows[0]) if len(rows) else 0
         return self.take(rows).block()._replace(start=start)
@@ -90,7 +89,7 @@ class LabelsInMemory(WrappedSource, InMemory):
         return out if squared else np.sqrt(out)
 
     def take(self, rows: Ints) -> InMemory:
-        """Some rows in the order given, copied in one read."""
+        """Some rows in the given order, copied in one read."""
         increasing, back = np.unique(rows, return_inverse=True)
         found = Source.take(self, increasing)
         return (
@@ -116,7 +115,7 @@ class LabelsInMemory(WrappedSource, InMemory):
     def _epoch(
         self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
     ) -> loops.EpochResult:
-        """In the order given within each block: one read."""
+        """One epoch in one read: blocks in order, the given order within each block."""
         row_norm2, slope, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
         for block, rows in self._in_blocks(order):
             found = block.rows.visits.coordinate_epoch(
@@ -137,8 +136,8 @@ class LabelsInMemory(WrappedSource, InMemory):
         group: int,
         **numbers: Any,
     ) -> loops.RoundResult:
-        """A read for each epoch; what would take another is left out: steps in a subspace, and
-        rows that come again.
+        """One read per epoch. Steps in a subspace and repeated rows would need more reads, so they
+        are left out.
         """
         limits = {name: numbers.pop(name) for name in ("most_epochs", "enough", "careful", "gap")}
         for helped_by in ("identified", "stands_out", "history"):
@@ -165,7 +164,7 @@ class LabelsInMemory(WrappedSource, InMemory):
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
-        """The same for many classes."""
+        """One epoch for many classes, in one read."""
         row_norm2, violation, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
         for block, rows in self._in_blocks(order):
             found = block.rows.visits.multiclass_epoch(
@@ -177,7 +176,7 @@ class LabelsInMemory(WrappedSource, InMemory):
         return loops.MulticlassEpochResult(_to_the_front(order, again), gap, violation)
 
     def _in_blocks(self, order: Ints) -> Iterator[tuple[Block, Ints]]:
-        """Blocks, and which of their rows to visit, in the order in which they stand in it."""
+        """Blocks, and which of their rows to visit, in the given order."""
         places = np.argsort(order)
         sorted_rows = order[places]
         for block in self._filled_blocks():
@@ -188,7 +187,7 @@ class LabelsInMemory(WrappedSource, InMemory):
 
 
 def _to_the_front(order: Ints, again: list[Ints]) -> int:
-    """Rows to visit again, written where whoever asked looks for them: how many."""
+    """Write the rows to visit again to the front of ``order`` and return their number."""
     rows = np.concatenate(again)
     order[: len(rows)] = rows
     return len(rows)

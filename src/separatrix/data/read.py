@@ -1,4 +1,4 @@
-"""Data that does not fit in memory, from wherever it lies."""
+"""Read data that does not fit in memory from files, objects and functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .files.source import FileSource
 from .files.stored import StoredRows
 
 Categorical = Literal["onehot", "hash", "error"]
-PIECE_ROWS = 1 << 13  # rows that are decoded at a time, where no block is smaller
+PIECE_ROWS = 1 << 13  # rows decoded at a time, unless blocks are smaller
 
 
 def read(
@@ -43,9 +43,9 @@ def read(
 ) -> FileSource | ClusterSource:
     """Rows of files, objects or functions as a source: a few blocks in memory at a time.
 
-    It stands wherever X and y do: ``LinearClassifier().fit(separatrix.read("part-*.parquet",
-    target="label"))``; ``predict``, ``predict_proba``, ``decision_function`` and ``score`` take
-    one too. The first pass is made here: classes, counts, categories.
+    A source replaces X and y: ``LinearClassifier().fit(separatrix.read("part-*.parquet",
+    target="label"))``; ``predict``, ``predict_proba``, ``decision_function`` and ``score`` also
+    take one. The first pass, which finds classes, counts and categories, is made here.
 
     Parameters
     ----------
@@ -53,57 +53,57 @@ def read(
         Files of Parquet, Arrow or Feather, CSV (also .gz and .zst), LIBSVM or SVMlight text (also
         .gz), ``.npy``; any object with ``__arrow_c_stream__`` (of polars, pyarrow, DuckDB, ...); a
         polars LazyFrame; or a function that returns a fresh iterator of ``(X, y)`` or
-        ``(X, y, weight)`` at each call. What can be read only once needs ``cache``.
+        ``(X, y, weight)`` at each call. Streams, which can be read only once, need ``cache``.
     target : str or None
-        The column of labels. LIBSVM text and functions bring their labels and need none. Without
-        one the rows can only be predicted.
+        The column of labels. LIBSVM text and functions contain labels and need none. Without
+        labels, rows can be predicted but not trained on.
     features : list of str or None
-        The columns to learn from; None: all others.
+        The columns used as features; None: all except ``target``, ``weight`` and ``drop``.
     drop : list of str
-        Columns to leave out of these.
+        Columns to leave out.
     weight : str or None
-        The column of weights; rows of weight 0 are as if absent.
+        The column of weights; rows of weight 0 are ignored.
     like : estimator or None
-        A model that was fitted to files: these are read as it reads, with the columns,
-        dictionaries and means of its fit, and its target and weight unless others are named.
+        A model fitted to files. The data is read with the columns, dictionaries and means of its
+        fit, and with its target and weight unless others are named.
     format : str or None
         "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix. Features of LIBSVM text
-        are numbered from 0 if there is a 0, else from 1; "svmlight-0" and "svmlight-1" say it.
+        are numbered from 0 if index 0 occurs, else from 1; "svmlight-0" and "svmlight-1" set it.
     categorical : "onehot", "hash", "error", or a dict of these by column
-        What becomes of columns of words: a feature for each category, ``2**hash_bits`` features
-        that they share, or an error. Whole numbers are numbers unless named in a dict.
+        How columns of strings are encoded: one feature per category, ``2**hash_bits`` shared
+        features, or an error. Integer columns are numbers unless named in a dict.
     hash_bits : int
         See ``categorical``.
     max_categories, min_frequency : int, float or None
         Rare categories share one feature, as in scikit-learn's OneHotEncoder.
     missing : "error", "mean", "zero" or "indicator"
-        What becomes of values that are missing; an indicator is a feature of its own.
+        How missing values are handled; "indicator" adds a feature that marks them.
     block_rows : int or None
-        Rows of a block. It decides where sums are cut, and so the last bits of a result; no reader
-        does. None: such that a block takes 8 MB, at most 65536; 8192 sparse rows.
+        Rows per block. The last bits of a result depend on it, but not on the reader. None: blocks
+        of 8 MB, at most 65536 rows; 8192 sparse rows.
     cache : None, "auto" or a folder
-        Where decoded blocks are kept for later passes and later runs, as long as files and options
-        are the same; "auto": in the user's folder of caches (``$XDG_CACHE_HOME/separatrix``), which
-        holds at most 64 GB, the least recently used of those that nobody reads going first. Without
-        a cache every pass decodes anew, and fits make 10 to 100: it pays for CSV and other text,
-        for compression and categories, for all but the fastest readers. A table that is one block
-        of at most 8 MB is decoded once and stays in memory.
+        Where decoded blocks are kept for later passes and runs with the same files and options.
+        "auto": the user's cache folder (``$XDG_CACHE_HOME/separatrix``), at most 64 GB; the least
+        recently used caches that are not open are removed first. Without a cache every pass
+        decodes again, and fits make 10 to 100 passes: a cache pays off for CSV and other text,
+        compression and categories, for all but the fastest readers. A table that is one block of
+        at most 8 MB is decoded once and stays in memory.
     dtype : "float32" or "float64"
         Precision of the features.
     validation : float or None
-        Share of the rows to hold out, by a hash of their number: ``history_`` has their mean loss
-        after each pass as "validation_loss", and ``source.validation`` is a source of them.
-        Neither training nor the survey of categories and means sees them.
+        Share of the rows to hold out, by a hash of their number: ``history_`` contains their mean
+        loss after each pass as "validation_loss", and ``source.validation`` is a source of them.
+        They are not used for training, nor for categories and means.
     engine : "dask" or None
-        "dask": the workers of the active Dask client read the files, each its parts (a file, or
-        some row groups of Parquet), and hold the rows in memory. They must see the files under the
-        same paths. Not for ``.npy``, objects and functions, nor with ``block_rows``, ``cache``
-        or ``validation``.
+        "dask": the workers of the active Dask client read the files in parts (a file, or some row
+        groups of Parquet) and hold the rows in memory. All workers need the files under the same
+        paths. Not for ``.npy``, objects and functions, nor with ``block_rows``, ``cache`` or
+        ``validation``.
 
     Returns
     -------
     FileSource or ClusterSource
-        See FileSource for what shuffling means.
+        See FileSource for how rows are shuffled.
 
     See Also
     --------
@@ -161,12 +161,12 @@ DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "er
 
 
 def reading_of(model: Any) -> Reading:
-    """How a model reads that was fitted to files; a pipeline ends in one."""
+    """How a model that was fitted to files reads rows."""
     found = getattr(model, "_reading", None)
     if not isinstance(found, Reading):
         raise TypeError(
-            f"like={type(model).__name__}: expected a model that was fitted to files or tables, "
-            "for others do not know columns"
+            f"like={type(model).__name__}: expected a model that was fitted to files or tables; "
+            "other models have no columns"
         )
     return found
 
@@ -174,7 +174,7 @@ def reading_of(model: Any) -> Reading:
 def _alike(
     reader: Reader, reading: Reading, given: Mapping[str, Any], blocks: dict[str, Any]
 ) -> FileSource:
-    """Rows read as a model reads."""
+    """Read rows as in the fit of a model."""
     reading = _with_roles(reading, given)
     rows = StoredRows(
         reading.adapted(reader), encoding=reading.encoding, dtype=reading.dtype, **blocks
@@ -185,7 +185,7 @@ def _alike(
 
 
 def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
-    """How a model reads, with another target and weight if they are named."""
+    """The reading of a model, with another target and weight if they are named."""
     for name, value in given.items():
         if value != DEFAULTS.get(name) and name not in ("target", "weight"):
             raise ValueError(f"like= says how columns are read, and {name}={value!r} too: say one")
@@ -195,10 +195,10 @@ def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
     for role, holds in (("target", "labels"), ("weight", "weights")):
         if given[role] in encoding.column_names(labels=False):
             fitted = getattr(encoding, role)
-            told = f"; in the fit it was {fitted!r}" if fitted else ""
+            before = f"; in the fit it was {fitted!r}" if fitted else ""
             raise ValueError(
                 f"{role} names the column {given[role]!r}, which is a feature of the model: "
-                f"expected the column of {holds}{told}"
+                f"expected the column of {holds}{before}"
             )
     target, weight = given["target"] or encoding.target, given["weight"] or encoding.weight
     return replace(reading, encoding=replace(encoding, target=target, weight=weight))
@@ -242,7 +242,7 @@ def _by_workers(
 
 
 def _options(reader: Reader, given: Mapping[str, Any], dtype: Any) -> Any:
-    """What is said of the columns of a table; None where there are none."""
+    """Encoding options of a table; None for rows without named columns."""
     if not isinstance(reader, TableReader):
         _refuse_columns(reader, given)
         return None
@@ -252,7 +252,7 @@ def _options(reader: Reader, given: Mapping[str, Any], dtype: Any) -> Any:
 
 
 def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:
-    """What is said of columns would be ignored where there are none."""
+    """Raise if column options are given for rows without named columns."""
     for name, value in given.items():
         if value != DEFAULTS.get(name) and name not in reader.takes:
             raise ValueError(
@@ -262,7 +262,7 @@ def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:
 
 
 def _again(reader: Reader, cache: str | os.PathLike[str] | None) -> Reader:
-    """A reader that can be read again and again."""
+    """A reader that can be read repeatedly."""
     if not reader.once:
         return reader
     if cache is None:

@@ -1,4 +1,4 @@
-"""Numbers kept beside every row from pass to pass."""
+"""Numbers stored for every row from pass to pass."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ R = TypeVar("R")
 
 
 class RowState(Generic[S]):
-    """Numbers kept beside every row of a source from pass to pass, a piece for each of its blocks.
+    """Numbers stored for every row of a source from pass to pass, one piece per block.
 
-    They live where the rows are, and ``advance`` alone writes them.
+    They live where the rows are, and only ``advance`` writes them.
     """
 
     def __init__(self, begin: Callable[[Block], S]) -> None:
@@ -24,25 +24,25 @@ class RowState(Generic[S]):
         self._pieces: dict[int, S] = {}
 
     def advance(self, block: Block, step: Callable[[S], R]) -> R:
-        """What a step makes of the numbers of a block, which it may write."""
+        """Apply a step to the numbers of a block, which it may write; returns its result."""
         if block.start not in self._pieces:
             self._pieces[block.start] = self._begin(block)
         return step(self._pieces[block.start])
 
 
 RowChange = Callable[[Block, "AnyArray | None"], AnyArray]
-"""From rows and the numbers beside them (None at first) to those to keep: picklable, and pure."""
+"""A picklable, pure function from rows and their numbers (None at first) to the new numbers."""
 
 
 class RowNumbers(ABC):
-    """Numbers kept beside every row where the rows are, far away; sums find them by ``name``.
+    """Numbers stored with remote rows, where the rows are; sums find them by ``name``.
 
-    ``advance`` alone writes them. Whoever asked remembers with what: a run that is taken up again,
-    or rows that are made again, go through the same changes and come to the same bits.
+    Only ``advance`` writes them. The caller records the changes, so that a resumed run or
+    recomputed rows go through the same changes and get the same bits.
     """
 
     name: str
 
     @abstractmethod
     def advance(self, change: RowChange) -> None:
-        """Let the numbers of all rows be changed before anything more is asked."""
+        """Change the numbers of all rows before the next sum."""

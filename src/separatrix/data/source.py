@@ -1,4 +1,4 @@
-"""What every place that holds rows offers."""
+"""The interface of data: sources of rows, labels and weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .sum import Sum, T
 
 @dataclass(frozen=True)
 class _ClassWeightSums(Sum[tuple[Array]]):
-    """What the rows of so many classes weigh."""
+    """Sum of the weights of every class."""
 
     classes: int
 
@@ -53,13 +53,13 @@ class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
     For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
-    ``classes`` a source has to say how many rows there are, what they weigh, and give its blocks;
-    it may know better ways than these for the rest.
+    ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and ``blocks``; it may override
+    the other methods with faster ones.
 
     See Also
     --------
-    read : makes one of files.
-    ArraySource : of arrays.
+    read : a source of files.
+    ArraySource : a source of arrays.
 
     Examples
     --------
@@ -73,18 +73,18 @@ class Source(ABC):
     n_features: int
     classes: AnyArray
     gathered: ClassVar[Callable[[Block, AnyArray], InMemory]]
-    """A source in memory of some rows and all classes: told by the arrays, which stand above."""
+    """A source in memory of some rows and all classes; set by arrays.py (no import cycle)."""
     validation: Source | None = None
-    """Rows that are held out: a fit tells their loss after every pass."""
+    """Held-out rows: a fit reports their loss after every pass."""
     reading: Any = None
-    """How rows of files are read, so that a model that is fitted to them can read others."""
+    """How rows of files are read, so that a fitted model can read other files."""
     target: str = "y"
-    """What errors call its labels."""
+    """The name of its labels in error messages."""
 
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero: the others are as if absent."""
+        """Number of rows whose weight is not zero; the others are ignored."""
 
     @property
     @abstractmethod
@@ -93,12 +93,12 @@ class Source(ABC):
 
     @property
     def length(self) -> int:
-        """Number of all rows, also of those of weight 0: beyond the largest number of a row."""
+        """Number of all rows, including those of weight 0."""
         return sum(len(block.y) for block in self.blocks())
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """All rows as they stand, the same blocks each time; some may have no rows."""
+        """All rows in storage order, in the same blocks each time; blocks may be empty."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -122,30 +122,30 @@ class Source(ABC):
 
     @property
     def threads(self) -> int:
-        """How many threads may work on its rows."""
+        """Number of threads that may work on its rows."""
         return 1
 
     @property
     def parts(self) -> int | None:
-        """In how many places rows lie that are passed over at once, row by row.
+        """Number of partitions that are trained on in parallel, row by row.
 
-        None: they are visited here, one after another.
+        None: rows are visited sequentially in this process.
         """
         return None
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over all rows, entry by entry: for batch solvers.
 
-        Here rows are summed and threads run. Block boundaries and the order of summation
-        do not depend on the number of threads.
+        Rows are summed here, on threads. Block boundaries and the order of summation do not depend
+        on the number of threads.
         """
         return running_sum(map(sum.of, self._filled_blocks()))
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """For solvers that go row by row: the rows that count, as they stand or shuffled.
+        """For online solvers: the rows of non-zero weight, in storage order or shuffled.
 
-        Of a source that is read block by block the rows of each block are shuffled, in an order
-        of its own: which rows follow each other then depends on where blocks end.
+        If a source is read block by block, the rows of each block are shuffled separately, so the
+        order depends on block boundaries.
         """
         for number in range(1 if shuffle is None else shuffle.passes):
             for block in self._filled_blocks():
@@ -158,36 +158,36 @@ class Source(ABC):
                 yield Visit(block, order)
 
     def class_weight_sums(self) -> Array:
-        """What the rows of every class weigh, in one read unless that is known."""
+        """Sum of the weights of every class, in one read unless it is known."""
         return self.total(_ClassWeightSums(len(self.classes)))[0]
 
     def class_moments(self) -> ClassMoments | None:
-        """Sums of every feature by class, if they are known or will be remembered; else None."""
+        """Sums of every feature by class, if they are known or will be cached; else None."""
         return None
 
     @property
     def rounding(self) -> float:
-        """Largest relative error of a product, or of adding a number, in its sums."""
+        """Largest relative error of one multiplication or addition in its sums."""
         return EPS
 
     @property
     def far_off(self) -> Array | None:
-        """Of rows that are summed as they were given, how far from 0 they lie: (d,).
+        """Distance from 0 of rows that are summed without centring, (d,); None if there are none.
 
-        In the units of these rows. It adds to what scores are summed from, and so to rounding.
+        In the units of these rows. It increases the rounding errors of scores.
         """
         return None
 
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
-        """Numbers to be kept beside every row, which begin as told of each block."""
+        """Numbers to be stored for every row, initialised by ``begin`` for each block."""
         return RowState(begin)
 
     def row_numbers(self) -> RowNumbers | None:
-        """Numbers to be kept where the rows are; None where whoever needs them had better."""
+        """Numbers to be stored where the rows are; None if the caller must store them."""
         return None
 
     def batches(self, size: int) -> Iterator[Block]:
-        """The rows that count, so many at a time, for work that threads share otherwise."""
+        """Rows of non-zero weight, ``size`` at a time, for sums that threads share by tiles."""
         for block, order in self.visits():
             rows = np.arange(len(block.y)) if order is None else order
             for start in range(0, len(rows), size):
@@ -196,7 +196,7 @@ class Source(ABC):
                 yield Block(block.rows.take(at).X, block.y[at], some, block.start + start)
 
     def sample(self, size: int) -> InMemory:
-        """At most so many random rows in memory, the same ones each time, wherever blocks end."""
+        """At most ``size`` random rows in memory: the same at each call and for any blocks."""
         wanted, before, found = random_rows(self.n_rows, size), 0, []
         for block, order in self.visits():
             count = len(block.y) if order is None else len(order)
@@ -206,7 +206,7 @@ class Source(ABC):
         return Source.gathered(concatenated(found), self.classes)
 
     def take(self, rows: Ints) -> InMemory:
-        """Some rows by their numbers, increasing, in memory: copied in one read of all."""
+        """Copy some rows, given by increasing numbers, into memory in one read."""
         found = []
         for block in self._filled_blocks():
             at = rows[slice(*np.searchsorted(rows, [block.start, block.start + len(block.y)]))]
@@ -214,7 +214,7 @@ class Source(ABC):
         return Source.gathered(concatenated(found), self.classes)
 
     def approximate_mean(self) -> Array | None:
-        """Values near the means, (d,); None for zeros, near which sparse rows are."""
+        """Values near the means, (d,); None stands for zeros, as for sparse rows."""
         if self.storage == "csr":
             return None
         for block in self.batches(FEW_ROWS):
@@ -222,22 +222,22 @@ class Source(ABC):
         return None
 
     def fingerprint(self) -> str:
-        """A name for the data: the same for the same rows, labels, weights and classes.
+        """A hash of the data: equal for equal rows, labels, weights and classes.
 
-        Whatever the blocks, threads and memory layout. Other precisions, or sparse rows in place
-        of dense ones, have other names.
+        It does not depend on blocks, threads or memory layout, but on precision and on whether
+        rows are sparse.
         """
         return fingerprint(self.blocks(), self.classes)
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """What the last bits of a result depend on beside the data, as plain data.
+        """What the last bits of a result depend on, besides the data, as plain data.
 
-        Where blocks end and, if rows are visited in a random order, what decides it.
+        Block boundaries and, if rows are shuffled, whatever determines the order.
         """
         return {"source": type(self).__name__}
 
     def _filled_blocks(self) -> Iterator[Block]:
-        """Blocks that have rows, their labels checked."""
+        """Non-empty blocks with checked labels."""
         for block in self.blocks():
             check_numbers(block.y, len(self.classes))
             if len(block.y):
@@ -246,7 +246,7 @@ class Source(ABC):
 
 
 class InMemory(Source):
-    """Rows that are all there: numbers can be kept beside each, and any of them asked for."""
+    """A source with random access to its rows: solvers can store a number for each."""
 
     y: AnyArray
     weight: Array | None
@@ -270,7 +270,7 @@ class InMemory(Source):
 
     @abstractmethod
     def block(self, at: slice | None = None) -> Block:
-        """A run of rows, or all: not copied where they lie together."""
+        """A slice of the rows, or all; not copied if they are contiguous."""
 
     @abstractmethod
     def scores(self, W: Array, out: Array | None = None) -> Array:
@@ -282,7 +282,7 @@ class InMemory(Source):
 
     @abstractmethod
     def take(self, rows: Ints) -> InMemory:
-        """Some rows in the order given, with their labels and weights: copied."""
+        """Copy some rows in the given order, with their labels and weights."""
 
     @abstractmethod
     def with_weight(self, weight: Array | None) -> InMemory:
@@ -310,10 +310,10 @@ class InMemory(Source):
         group: int,
         **numbers: Any,
     ) -> RoundResult:
-        """Passes of dual coordinate ascent, each over the active rows in an order of its own.
+        """Passes of dual coordinate ascent, each over the active rows in a new random order.
 
-        These are mixed in groups of so many stretches of neighbours. Writes ``alpha``, ``w``,
-        ``active`` and the history: see :func:`separatrix.loops.ascent_round`.
+        Orders mix groups of ``group`` blocks of neighbours. Writes ``alpha``, ``w``, ``active`` and
+        the history: see :func:`separatrix.loops.ascent_round`.
         """
         whole = self.block()
         neighbours = neighbouring_rows(self.row_bytes)
@@ -325,7 +325,7 @@ class InMemory(Source):
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
-        """The same for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
+        """One epoch for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
         whole = self.block()
         return whole.rows.visits.multiclass_epoch(
             whole.y, alpha, lines, order, weight=whole.weight, **numbers

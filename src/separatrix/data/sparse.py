@@ -1,4 +1,4 @@
-"""Whether the parts of a SciPy matrix fit together: compiled code goes wherever they point."""
+"""Check that the arrays of a SciPy matrix are consistent: compiled code does not check indices."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .. import loops
 from ..numeric.rows import CsrArrays
 from ..numeric.types import AnyArray
 
-ADVICE = "build the matrix anew from the right indices, or from a dense array"
+ADVICE = "rebuild the matrix from correct indices, or from a dense array"
 
 
 def sound(X: Any) -> tuple[Any, bool]:
-    """A SciPy matrix whose parts fit together and are plain arrays; if CSR, whether in order.
+    """A consistent SciPy matrix of plain arrays; and for CSR, whether it is in order.
 
-    In order: the indices of every row increase. SciPy's own flag may be out of date.
+    In order means that the indices of every row increase. SciPy's own flag may be outdated.
     """
     if X.format in ("csr", "csc"):
         return _compressed(X)
@@ -46,7 +46,7 @@ def _compressed(X: Any) -> tuple[Any, bool]:
     if indices.dtype != indptr.dtype:
         wide = np.promote_types(indices.dtype, indptr.dtype)
         rows = rows._replace(indices=indices.astype(wide), indptr=indptr.astype(wide))
-    if len(indices) > len(values):  # as bad as values beyond the last index
+    if len(indices) > len(values):  # treated like values beyond the last index
         rows = rows._replace(indices=rows.indices[: len(values)])
     flaw = loops.csr_flaw(rows)
     if flaw in (loops.OFFSETS, loops.RANGE):
@@ -58,7 +58,7 @@ def _compressed(X: Any) -> tuple[Any, bool]:
 
 
 def _plain(values: AnyArray) -> AnyArray:
-    """In one piece, and in this machine's order of bytes."""
+    """A contiguous array in native byte order."""
     kind = values.dtype.newbyteorder("=")
     if values.flags.c_contiguous and values.dtype == kind:
         return values
@@ -77,7 +77,7 @@ def _index(indices: AnyArray) -> AnyArray:
 
 
 def _complaint(rows: CsrArrays, name: str, flaw: int) -> str:
-    """Which entry is wrong, and how it should be."""
+    """Message with the wrong entry and its expected range."""
     of = "row" if name == "CSR" else "column"
     if flaw == loops.OFFSETS:
         steps = np.concatenate([rows.indptr[:1], rows.indptr])

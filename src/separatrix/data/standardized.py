@@ -1,8 +1,8 @@
-"""Rows with features of one scale: copied once in memory, made while they are read elsewhere.
+"""Standardised rows: copied once if in memory, else standardised while they are read.
 
-Problem: the rows ``z = (x - mean) / scale`` for rows x. For the minimum no mean need be taken away
-where a bias is free, which makes up for it. Dense rows are centred all the same: solvers that go
-row by row then get on better, and float32 rounds less. Sparse rows are not, and so stay sparse.
+Problem: compute the rows ``z = (x - mean) / scale``. With a free bias, centring does not change the
+minimum. Dense rows are centred anyway: online solvers then converge faster, and float32 rounds
+less. Sparse rows are not centred, so they stay sparse.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .wrapped import MappedSource
 
 
 def standardized(source: Source, standardization: Standardization) -> Source:
-    """The same rows standardised: in memory a copy, else while they are read."""
+    """The same rows standardised: a copy if in memory, else while they are read."""
     if not isinstance(source, InMemory):
         return StandardizedSource(source, standardization)
     given = as_arrays(source)
@@ -44,18 +44,18 @@ class StandardizedSource(MappedSource):
     def __init__(self, source: Source, standardization: Standardization) -> None:
         super().__init__(source, StandardizedRows(standardization))
         self.standardization = standardization
-        self.validation = source.validation  # as given, as are the weights that are watched
+        self.validation = source.validation  # not standardised: evaluated with raw weights
         off = np.abs(standardization.mean / standardization.scale[:-1])
         near = bool(np.all(off <= MOST_DEVIATIONS_OFF))
         self._off = off if near else None
 
     @property
     def far_off(self) -> Array | None:
-        """The means, in deviations, where sums are made of rows as given."""
+        """The means in units of the deviations, if raw rows are summed; else None."""
         return self._off
 
     def total(self, sum: Sum[T]) -> T:
-        """Of rows as given where that is exact enough: nothing is then made of every row."""
+        """Sums raw rows if that is accurate enough, which avoids standardising every row."""
         known = None if self._off is None else sum.of_given(self.standardization)
         if known is None:
             return super().total(sum)
@@ -63,12 +63,12 @@ class StandardizedSource(MappedSource):
         return back(self.source.total(given))
 
     def class_moments(self) -> ClassMoments | None:
-        """Those of the source, standardised."""
+        """The moments of the source, standardised."""
         known = self.source.class_moments()
         return None if known is None else known.standardized(self.standardization)
 
     def fingerprint(self) -> str:
-        """Of what the source says of itself, and of the numbers by which it is standardised."""
+        """A hash of the source's fingerprint and the standardization."""
         whole = blake2b(self.source.fingerprint().encode(), digest_size=DIGEST_BYTES)
         whole.update(self.standardization.mean.tobytes() + self.standardization.scale.tobytes())
         return whole.hexdigest()
@@ -76,13 +76,13 @@ class StandardizedSource(MappedSource):
 
 @dataclass(frozen=True)
 class StandardizedRows:
-    """What makes blocks of standardised rows, in the precision of the rows."""
+    """Standardises blocks, in the precision of the rows."""
 
     standardization: Standardization
 
     @cached_property
     def _tiled(self) -> tuple[Array, Array]:
-        """Means and factors, side by side for some rows: one long product is much faster."""
+        """Means and factors repeated for several rows: one long product is much faster."""
         mean, factor = self.standardization.mean, 1.0 / self.standardization.scale[:-1]
         rows = max(1, VALUES_AT_ONCE // max(len(mean), 1))
         return np.tile(mean, rows), np.tile(factor, rows)
@@ -92,7 +92,7 @@ class StandardizedRows:
         return block._replace(X=self.rows(host_rows_of(block.X), block.weight))
 
     def rows(self, rows: HostRows, weight: Array | None = None, threads: int = 1) -> HostRowsLike:
-        """The rows standardised, a few at a time, so that they stay in the cache meanwhile."""
+        """Standardise rows, a few at a time, so that they stay in the cache."""
         factor = 1.0 / self.standardization.scale[:-1]
         result: HostRows
         if isinstance(rows, CsrRows):
@@ -125,7 +125,7 @@ class StandardizedRows:
 
 
 def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
-    """Whether something overflowed; it is computed all the same."""
+    """Whether something overflowed; the result is computed anyway."""
     try:
         with np.errstate(over="raise"):
             compute(at)
@@ -137,13 +137,13 @@ def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
 
 
 def _blank_weightless(rows: HostRows, weight: Array | None) -> None:
-    """Zeros in place of what overflowed: only rows that count for nothing may lie that far out."""
+    """Set overflowed values to 0; only rows of weight 0 may overflow."""
     wrong = ~np.isfinite(rows.values)
     at, _ = rows.places(np.flatnonzero(wrong))
     counted = at if weight is None else at[weight[at] != 0.0]
     if len(counted):
         raise ValueError(
-            f"standardised, row {counted[0]} of a block is beyond floating point: it weighs so "
-            "little that the others alone make the scale; leave it out, or give it more weight"
+            f"row {counted[0]} of a block overflows when standardised: its weight is so small "
+            "that the scale ignores it; leave the row out, or give it more weight"
         )
     rows.values[wrong] = 0.0

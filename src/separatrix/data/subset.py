@@ -1,4 +1,4 @@
-"""Some rows of others that are in memory."""
+"""A subset of rows in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .thresholds import KEPT_SAMPLE, LONG_RUN
 
 
 class Subset(InBlocks):
-    """Some rows by their numbers, copied a block at a time unless they lie together."""
+    """Some rows by their numbers, copied a block at a time unless they are contiguous."""
 
     def __init__(self, source: InBlocks, rows: Ints) -> None:
         self.source, self.rows = source, rows
@@ -44,16 +44,16 @@ class Subset(InBlocks):
         return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks that sums are made of: copies, or slices of neighbouring rows."""
+        """The blocks used for sums: copies, or slices of neighbouring rows."""
         return map(self.block, self.block_slices)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """All rows that count as one block, copied, as they stand or in a random order."""
+        """A copy of all rows of non-zero weight as one block, in order or shuffled."""
         return self.materialised.visits(shuffle)
 
     @cached_property
     def block_slices(self) -> list[slice]:
-        """Where the rows are cut into blocks: also at both ends of a long run of neighbours."""
+        """Slices that cut the rows into blocks, also at both ends of long runs of neighbours."""
         breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
         edges = np.concatenate([[0], breaks, [len(self.rows)]])
         long = np.flatnonzero(np.diff(edges) >= LONG_RUN)
@@ -65,7 +65,7 @@ class Subset(InBlocks):
         ]
 
     def block(self, at: slice | None = None) -> Block:
-        """A run of the rows, or all: copied unless they lie together."""
+        """A slice of the rows, or all: copied unless they are contiguous."""
         start, stop, _ = (at or slice(None)).indices(len(self.rows))
         rows = self.rows[start:stop]
         if self.increasing and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
@@ -75,12 +75,12 @@ class Subset(InBlocks):
 
     @cached_property
     def increasing(self) -> bool:
-        """Whether no row comes twice or before a smaller one."""
+        """Whether the row numbers increase strictly."""
         return bool(np.all(np.diff(self.rows) > 0))
 
     @property
     def threads(self) -> int:
-        """How many threads work on its blocks."""
+        """Number of threads that work on its blocks."""
         return self.source.threads
 
     @property
@@ -104,7 +104,7 @@ class Subset(InBlocks):
         return self.source.row_values
 
     def approximate_mean(self) -> Array | None:
-        """None: a sample's moments only scale variables, for which sums about 0 will do."""
+        """None: a sample's moments only scale variables, so sums about 0 are enough."""
         return None
 
     @property
@@ -121,7 +121,7 @@ class Subset(InBlocks):
         return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
 
     def slices_of(self, n: int) -> list[slice]:
-        """Where n rows are cut into blocks."""
+        """Slices that cut n rows into blocks."""
         return self.source.slices_of(n)
 
     def block_of(self, rows: Ints, start: int = 0) -> Block:
@@ -147,22 +147,22 @@ class Subset(InBlocks):
     def ascent_round(
         self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
     ) -> loops.RoundResult:
-        """Of the rows, copied: they are visited one by one."""
+        """A round on a copy of the rows."""
         return self.materialised.ascent_round(loss, alpha, w, active, *orders, **numbers)
 
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
-        """Of the rows, copied: they are visited one by one."""
+        """An epoch on a copy of the rows."""
         return self.materialised.multiclass_epoch(alpha, lines, order, **numbers)
 
     def random_rows(self, size: int) -> Ints:
-        """Numbers of so many random rows, one from each stretch of them; the same each time."""
+        """Numbers of ``size`` random rows, one per stretch; the same at each call."""
         some: Ints = self.rows[random_rows(len(self.rows), size)]
         return some
 
     def sample(self, size: int) -> InMemory:
-        """So many random rows that count; few of them are copied, once and for all."""
+        """``size`` random rows of non-zero weight; a small sample is copied once."""
         rows = self.rows if self.present is None else self.rows[self.present]
         if size >= len(rows):
             return self
@@ -172,5 +172,5 @@ class Subset(InBlocks):
 
     @cached_property
     def materialised(self) -> InMemory:
-        """The rows in arrays of their own."""
+        """A copy of the rows in arrays."""
         return self.of_block(self.block())

@@ -1,4 +1,4 @@
-"""Where data is checked, once: what passes here is never checked again."""
+"""Checks of the data: each is made once, here, and not repeated later."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from .thresholds import BLOCK_BYTES, MOST_BLOCKS
 
 CSR = (sp.csr_array, sp.csr_matrix)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
+REACH = 400  # weights from 2**-400 to 2**400 are not scaled
 
 ClassWeight = Mapping[Any, float] | str | None
 
 
 def plain_rows(X: Any) -> bool:
-    """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
+    """Whether X is an array of rows that can be used as it is if all values are finite."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
         return False
     return X.dtype in FLOATS
 
 
 def plain_csr(X: Any) -> bool:
-    """Whether X is a SciPy matrix of sparse rows, right as it is if it is sound and finite."""
+    """Whether X is a SciPy CSR matrix that can be used as it is if it is consistent and finite."""
     if type(X) not in CSR or X.ndim != 2 or not all(X.shape):
         return False
     return X.dtype in FLOATS
 
 
 def all_finite(values: AnyArray) -> bool:
-    """Whether no value of a contiguous array of floats is NaN or infinite; threads share it."""
+    """Whether no value of a contiguous array of floats is NaN or infinite; uses threads."""
     parts = min(MOST_BLOCKS, values.nbytes // BLOCK_BYTES)
-    if parts <= 1:  # even to ask how many threads there are would take longer
+    if parts <= 1:  # even counting the threads would take longer
         return loops.all_finite(values)
     flat = values.reshape(-1)
 
@@ -64,9 +64,9 @@ def all_finite(values: AnyArray) -> bool:
 
 
 def check_rows(X: Any, owner: Any = None, finite: bool = True) -> HostRowsLike:
-    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
+    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if necessary.
 
-    ``finite=False``: their values are looked at by whoever asks.
+    ``finite=False``: the caller checks that values are finite.
     """
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
@@ -87,17 +87,17 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> HostRowsLike:
     if finite and not all_finite(X.data):
         check(X)  # which says so
     if not (in_order if was_csr else X.has_canonical_format):
-        # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
+        # A copy, as SciPy's flag may wrongly say that it is in order.
         X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     return CsrRows.of_scipy(X)
 
 
 def sound_rows(X: Any) -> tuple[Any, bool]:
-    """X in a container that scikit-learn knows, not yet checked but for what would hurt it.
+    """X in a container that scikit-learn supports, with only the checks that it needs.
 
-    Sparse matrices have indices that fit, and no frame is left that is sparse; if it is CSR,
-    whether the indices of every row increase.
+    Sparse matrices have consistent indices, and sparse frames are converted. Also returns whether
+    X is CSR with increasing indices in every row.
     """
     refuse_paths(X)
     X = opened(X, "X")
@@ -114,21 +114,21 @@ def _all_sparse(dtypes: Any) -> bool:
 
 
 def _from_sparse_frame(X: Any) -> Any:
-    """The matrix that a pandas frame of sparse columns holds; what it leaves out must be zeros."""
+    """The matrix of a pandas frame of sparse columns, whose fill values must be 0."""
     if other := [name for name, dtype in X.dtypes.items() if dtype.fill_value != 0]:
         raise ValueError(
-            f"X is a sparse DataFrame whose columns {other!r} leave out another value than 0; "
+            f"X is a sparse DataFrame whose columns {other!r} have another fill value than 0; "
             "expected pd.SparseDtype(float, fill_value=0): pass X.sparse.to_dense(), or sparse "
-            "columns that leave out zeros."
+            "columns with fill_value=0."
         )
     return X.sparse.to_coo()
 
 
 def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Array:
-    """Scores (n, k) of rows and weights that are finite, whose overflow leaves no doubt.
+    """Scores (n, k) of finite rows and weights, checked for overflow.
 
-    An infinite score of two classes is right if it is beyond doubt on which side it lies: if
-    ``smaller`` scores, of weights so much smaller that nothing overflows, lie there too.
+    With two classes an infinite score is accepted if its sign is certain: if ``smaller`` scores,
+    of weights scaled down so that nothing overflows, have the same sign.
     """
     finite = np.isfinite(found)
     if np.all(finite):
@@ -140,8 +140,8 @@ def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Ar
         row = int(np.argmin(finite.all(axis=1)))
         raise ValueError(
             f"the scores overflow floating point, first that of row {row}: the features are too "
-            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
-            "fit and before every use"
+            "large for the weights; scale them (e.g. with sklearn's StandardScaler) before the "
+            "fit and before every prediction"
         )
     return found
 
@@ -168,10 +168,10 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
 
 
 def within_reach(weight: Array) -> tuple[Array, int]:
-    """The weights times a power of two, and its exponent, 0 but for very small or large ones.
+    """The weights times a power of two, and its exponent: 0 unless they are very small or large.
 
-    Their sum must not overflow, nor what they are multiplied with be lost. A power of two changes
-    no bit of a mean. Beside the largest some may become too small to be told: they stay above 0.
+    Their sum must not overflow, nor their products underflow. A power of two changes no bit of a
+    mean. Weights that would underflow compared with the largest stay above 0.
     """
     exponent = int(np.frexp(weight.max(initial=0.0))[1])
     if abs(exponent) <= REACH:
@@ -209,33 +209,33 @@ def weighed_classes(
     found: AnyArray | None,
     sample_weight: Any,
     class_weight: ClassWeight,
-    told: AnyArray | None = None,
+    given: AnyArray | None = None,
 ) -> tuple[AnyArray, Array | None, int]:
-    """The classes, the weights of the rows, and by which power of two these are scaled.
+    """The classes, the weights of the rows, and the power of two by which these are scaled.
 
-    ``found`` are the distinct labels, if they are known: those told, if there are no others. Where
-    no classes are told, they are those with a row of positive weight: two or more.
+    ``found`` are the distinct labels, if known: the ``given`` classes, if there are no others.
+    Without ``given`` classes, the classes are those with a row of positive weight: two or more.
     """
-    if told is not None and found is told and sample_weight is None and class_weight is None:
-        return told, None, 0
+    if given is not None and found is given and sample_weight is None and class_weight is None:
+        return given, None, 0
     weight, power = check_weights(sample_weight, len(y)), 0
     if weight is not None:
         weight, power = within_reach(weight)
     weight = without_weightless(class_weight, y, weight)
     if weight is not None and not weight.any():
         raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
-    if found is None or (weight is not None and found is not told):
+    if found is None or (weight is not None and found is not given):
         found = present_classes(y, weight)
-    if told is None:
+    if given is None:
         classes = check_present(found, y, weight, class_weight)
-    elif found is not told and (unknown := sorted(set(found.tolist()) - set(told.tolist()))):
+    elif found is not given and (unknown := sorted(set(found.tolist()) - set(given.tolist()))):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
-            f"{told.tolist()!r} told at first: pass classes=[...] with every label that will "
-            f"ever come to the first call of partial_fit."
+            f"{given.tolist()!r} of the first call: pass classes=[...] with every label that will "
+            f"ever occur to the first call of partial_fit."
         )
     else:
-        classes = told
+        classes = given
     if class_weight is not None:
         per_class, more = within_reach(class_weights(class_weight, classes, y, weight))
         of_rows = per_class[numbers(y, classes)]
@@ -247,7 +247,7 @@ def weighed_classes(
 def without_weightless(
     class_weight: ClassWeight, y: AnyArray, weight: Array | None
 ) -> Array | None:
-    """Weights of the rows, 0 for those of classes whose weight is 0: they are as if absent."""
+    """Weights of the rows, set to 0 for classes of weight 0: these rows are ignored."""
     if not isinstance(class_weight, Mapping):
         return weight
     weightless = [y == label for label, value in class_weight.items() if value == 0]
@@ -269,8 +269,8 @@ def check_present(
         raise ValueError(f"{by} leaves rows of only one class: {classes.tolist()!r}.")
     if lost := sorted(set(everything.tolist()) - set(classes.tolist())):
         warnings.warn(
-            f"every row of the classes {lost!r} has the weight 0: they are left out, and will "
-            "never be predicted; leave out their rows, or give some of them a weight",
+            f"every row of the classes {lost!r} has weight 0: these classes are ignored and will "
+            "never be predicted; drop their rows, or give some of them a positive weight",
             UserWarning,
             stacklevel=7,
         )
@@ -280,7 +280,7 @@ def check_present(
 def class_weights(
     class_weight: ClassWeight, classes: AnyArray, y: AnyArray, weight: Array | None
 ) -> Array:
-    """A finite weight >= 0 for each class; "balanced" counts rows by their weight."""
+    """A finite weight >= 0 for each class; "balanced" uses the weights of the rows."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if not isinstance(class_weight, (str, Mapping)):

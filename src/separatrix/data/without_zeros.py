@@ -1,4 +1,4 @@
-"""Dense rows that are mostly zeros, stored sparse: what visits them one by one reads the rest."""
+"""Store dense rows that are mostly zeros as sparse rows: visits then read less."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .thresholds import MOST_NONZERO
 
 
 def without_zeros(source: InMemory) -> InMemory:
-    """The same rows as a sparse copy, if they are dense ones in memory and few values count."""
+    """The same rows as a sparse copy, if they are dense, in memory and mostly zeros."""
     if source.storage != "dense" or not isinstance(source, InBlocks):
         return source
     arrays = as_arrays(source)

@@ -1,4 +1,4 @@
-"""Sources that give the rows of another in a way of their own."""
+"""Sources that wrap another source and transform its rows."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .source import InMemory, Source
 from .sum import Sum, T
 from .thresholds import VALUES_AT_ONCE
 
-LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
-BLOCKS_IN_TURNS = 3  # that a source visits in turns, or fewer
+LEAST_ROWS = 512  # fewest rows per part of a block: its sum over features takes time too
+BLOCKS_IN_TURNS = 3  # most blocks that a source visits in turns
 BlockMap = Callable[[Block], Block]
-"""The same rows in another way; it can be pickled, as it goes to where the rows are."""
+"""A transformation of rows; it must be picklable, as it is sent to where the rows are."""
 
 
 class WrappedSource(Source):
-    """What it does not say otherwise is that of the source it wraps; ``blocks`` is its own.
+    """A source that delegates to another one, except for ``blocks``.
 
-    Sums, visits and samples are then made of its own blocks.
+    Sums, visits and samples use its own blocks.
     """
 
     def __init__(self, source: Source) -> None:
@@ -77,16 +77,16 @@ class WrappedSource(Source):
 
     @property
     def threads(self) -> int:
-        """How many threads may work on its rows."""
+        """Number of threads that may work on its rows."""
         return self.source.threads
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """That of the source."""
+        """The layout of the source."""
         return self.source.layout(shuffled)
 
 
 class MappedSource(WrappedSource):
-    """Every row of another source in another way, made of its blocks while they are read."""
+    """The rows of another source, transformed block by block while they are read."""
 
     def __init__(self, source: Source, map: BlockMap) -> None:
         super().__init__(source)
@@ -97,9 +97,9 @@ class MappedSource(WrappedSource):
         return map(self.map, self.source.blocks())
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """In the order in which the source has its rows visited.
+        """The mapped rows in the order of the source's visits.
 
-        It may come back to some blocks in turns, which are not mapped again.
+        Blocks that the source visits in turns are not mapped again.
         """
         held: deque[tuple[Block, Block]] = deque(maxlen=BLOCKS_IN_TURNS)
         for block, order in self.source.visits(shuffle):
@@ -111,32 +111,32 @@ class MappedSource(WrappedSource):
 
     @property
     def parts(self) -> int | None:
-        """Those of the source."""
+        """The number of partitions of the source."""
         return self.source.parts
 
     def total(self, sum: Sum[T]) -> T:
-        """Summed by the source: its threads and its reading ahead serve mapped rows too."""
+        """Summed by the source, with its threads and prefetching."""
         return self.source.total(SumOfMapped(sum, self.map))
 
     def row_numbers(self) -> RowNumbers | None:
-        """Kept by the source, beside its rows as they are mapped."""
+        """Numbers stored by the source with its mapped rows."""
         kept = self.source.row_numbers()
         return None if kept is None else NumbersOfMapped(kept, self.map)
 
     def sample(self, size: int) -> InMemory:
-        """The rows that a sample of the source has, mapped."""
+        """A sample of the source, mapped."""
         found = self.source.sample(size)
         return Source.gathered(self.map(found.block()), self.classes)
 
     def approximate_mean(self) -> Array | None:
-        """Of rows that are far away those of a sample: no whole part comes here for it."""
+        """Mean of a few rows; of a sample if rows are remote, to avoid fetching a whole part."""
         if self.source.parts is None or self.storage == "csr":
             return super().approximate_mean()
         return self.sample(FEW_ROWS).block().rows.mean()
 
 
 class SomeFeatures(MappedSource):
-    """Some features of the rows of another source, by increasing numbers."""
+    """Some features of another source, given by increasing numbers."""
 
     def __init__(self, source: Source, features: Ints) -> None:
         super().__init__(source, FeatureSelection(features))
@@ -150,7 +150,7 @@ class FeatureSelection:
     features: Ints
 
     def __call__(self, block: Block) -> Block:
-        """A copy of these."""
+        """Copy the selected features."""
         return block._replace(X=block.rows.take_features(self.features).X)
 
 
@@ -162,7 +162,7 @@ class SumOfMapped(Sum[T]):
     map: BlockMap
 
     def of(self, block: Block) -> T:
-        """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
+        """The sum over the mapped block, a few rows at a time: mapped rows stay in the cache."""
         if self.sum.whole_parts:
             return self.sum.of(self.map(block))
         n = len(block.y)
@@ -171,42 +171,41 @@ class SumOfMapped(Sum[T]):
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
-        """With numbers that are kept with the rows."""
+        """The same sum, given the numbers stored with the rows."""
         return replace(self, sum=self.sum.beside(numbers, start))
 
     @property
     def whole_parts(self) -> bool:
-        """As the sum itself has it."""
+        """See :class:`Sum`."""
         return self.sum.whole_parts
 
     @property
     def batch_rows(self) -> int | None:
-        """As the sum itself has it."""
+        """See :class:`Sum`."""
         return self.sum.batch_rows
 
     def over(self, batches: Iterable[Block], threads: int) -> T:
-        """Of mapped batches."""
+        """The sum over mapped batches."""
         return self.sum.over(map(self.map, batches), threads)
 
 
 class NumbersOfMapped(RowNumbers):
-    """Numbers kept beside rows that are mapped before they are changed by them."""
+    """Numbers stored with rows; changes see the mapped rows."""
 
     def __init__(self, kept: RowNumbers, map: BlockMap) -> None:
         self.kept, self.map, self.name = kept, map, kept.name
 
     def advance(self, change: RowChange) -> None:
-        """By rows as they are mapped."""
+        """Apply a change that sees the mapped rows."""
         self.kept.advance(ChangeOfMapped(change, self.map))
 
 
 @dataclass(frozen=True)
 class ChangeOfMapped:
-    """A change by rows that are mapped first."""
+    """A change that is given the mapped rows."""
 
     change: RowChange
     map: BlockMap
 
     def __call__(self, block: Block, numbers: AnyArray | None) -> AnyArray:
-        """Of one block."""
         return self.change(self.map(block), numbers)

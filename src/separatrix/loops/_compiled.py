@@ -1,4 +1,4 @@
-"""The compiled module, in a room of its own: only ``loops`` may enter, and a linter checks."""
+"""The compiled module. Only ``loops`` may import this file; import-linter checks it."""
 
 from . import _loops
 

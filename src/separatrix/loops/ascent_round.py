@@ -1,4 +1,4 @@
-"""Rounds of dual coordinate ascent: epochs in random orders until the gap they meet is enough."""
+"""Rounds of dual coordinate ascent: epochs in random orders until the gap is small enough."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class StepHistory(NamedTuple):
 
 
 class RoundResult(NamedTuple):
-    """Where a round ended."""
+    """The state at the end of a round."""
 
     n_active: int
     """Rows to visit again: they are now at the front of ``active``."""
     epochs: int
     gap: float
-    """As the last epoch met it."""
+    """The duality gap measured during the last epoch."""
     shrink_margin: float
     subspace: bool
-    """Whether steps in a subspace still gain more than rounding."""
+    """Whether subspace steps still gain more than rounding errors."""
     reached: bool
-    """Whether the gap is enough, and not only the epochs."""
+    """Whether the gap is small enough; False if the epochs ran out."""
     subspace_steps: int
-    """How often epochs were helped."""
+    """Number of subspace steps taken."""
     visits: int
-    """Of rows, one by one."""
+    """Number of row visits."""
 
 
 def ascent_round(
@@ -75,13 +75,13 @@ def ascent_round(
     gap: float = np.inf,
     history: StepHistory | None = None,
 ) -> RoundResult:
-    """Epochs over the active rows until the gap is ``enough`` of the dual, or there were most.
+    """Run epochs over the active rows until the gap is ``enough`` of the dual, or ``most_epochs``.
 
-    Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
-    ``careful`` times the mean slope, and rows that hold more than ``stands_out`` (3 at least) times
-    the mean part of the gap come again until they no longer do, unless epochs are fast. With a
-    history, epochs that crawl while most active alphas (all but ``identified`` per free one) are
-    inside their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``,
+    Each is a :func:`coordinate_epoch` in its own random order, after which ``shrink_margin`` is
+    ``careful`` times the mean slope. Rows that hold more than ``stands_out`` (at least 3) times the
+    mean part of the gap are visited again until they no longer do, unless epochs are fast. With a
+    history, slow epochs are accelerated by steps in the space of the last three while most active
+    alphas (all but ``identified`` per free one) are inside their bounds. Writes ``alpha``, ``w``,
     ``active`` (increasing) and the history.
     """
     return RoundResult(
@@ -94,5 +94,5 @@ def ascent_round(
 
 
 def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:
-    """The dual at the alphas."""
+    """The dual objective at the alphas."""
     return float(-(p @ loss.conjugate(alpha)) - 0.5 * w[:-1] @ w[:-1] / inv_2l2)

@@ -31,8 +31,8 @@ def batch_pass(
     """Weighted sum of the losses and of the mistakes, in one read of the rows.
 
     The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
-    of each row is written to ``curvature`` (n,). With ``float32_sums`` those over dense float32
-    rows are made in float32, in half the time; others are as exact as ever.
+    of each row is written to ``curvature`` (n,). With ``float32_sums`` sums over dense float32
+    rows are computed in float32, in half the time; other sums stay in float64.
     """
     number = compiled(loss)
     if number is not None:
@@ -54,9 +54,9 @@ def batch_blocks(
 ) -> None:
     """``batch_pass`` with its gradient over blocks that no other thread has taken yet.
 
-    What they add up to: losses, mistakes, and the gradient. The loss is a compiled one. With a
-    number of classes ``in_lines`` the weights are in lines (``to_lines``), for sparse rows, and so
-    is the gradient: else each block would make lines of the one and unmake those of the other.
+    The total is losses, mistakes and the gradient. The loss must be compiled. For sparse rows,
+    ``in_lines`` may be the number of classes: weights and gradient are then in lines
+    (``to_lines``), which saves each block the conversion.
     """
     number = compiled(loss)
     if number is None:
@@ -73,7 +73,7 @@ def batch_in_parts(
     curvature: Array | None,
     transpose_product: Callable[[Array, Array], None],
 ) -> tuple[float, float]:
-    """``batch_pass`` from the scores, and a function that adds ``coefficients' (rows, 1)``."""
+    """``batch_pass`` from the scores and a function that adds ``coefficients' (rows, 1)``."""
     # A row of weight 0 is as if absent, even where its value overflows.
     c = np.ones(len(s)) if weight is None else weight
     present = c != 0.0
@@ -98,7 +98,7 @@ def scores(rows: RowArrays, W: Array, out: Array | None = None) -> Array:
 
 
 def compensated_scores(rows: RowArrays, W: Array) -> tuple[Array, Array]:
-    """Scores (n, k) to twice the working precision: the nearest doubles, and what these lack."""
+    """Scores (n, k) to twice the working precision: the nearest doubles, and the remainders."""
     high, low = np.empty((2, shape_of(rows)[0], len(W)))
     _loops.compensated_scores(rows, W, high, low)
     return high, low
@@ -138,8 +138,8 @@ def moments(
 ) -> None:
     """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
 
-    With the number of its group for every row, sums of each group to (groups, d). A shift near
-    the means keeps large means from drowning small deviations; dense rows only.
+    With the group number of every row, the sums of each group are added to (groups, d). A shift
+    near the means avoids cancellation where means are large; dense rows only.
     """
     _loops.moments(rows, weight, group, shift, sum, squares)
 
@@ -150,16 +150,16 @@ def all_finite(values: AnyArray) -> bool:
 
 
 def csr_flaw(rows: CsrArrays) -> int:
-    """The first thing that is wrong with sparse rows, or 0.
+    """The first flaw of sparse rows, or 0.
 
-    OFFSETS that lead beyond the entries or back; indices out of RANGE; indices of a row that are
-    not in ORDER, one larger than the one before.
+    OFFSETS: they decrease or point beyond the entries. RANGE: an index is out of range. ORDER: the
+    indices of a row do not increase strictly.
     """
     return _loops.csr_flaw(rows.indices, rows.indptr, rows.n_features)
 
 
 def stored_features(rows: CsrArrays, most: int) -> AnyArray | None:
-    """Whether some row stores it, for every feature: (d,); None if more than ``most`` are."""
+    """For every feature, whether some row stores it: (d,); None if more than ``most`` are."""
     found = np.zeros(rows.n_features, dtype=np.bool_)
     indices = rows.indices[rows.indptr[0] : rows.indptr[-1]]
     return found if _loops.mark_features(indices, most, found) <= most else None
@@ -168,9 +168,9 @@ def stored_features(rows: CsrArrays, most: int) -> AnyArray | None:
 def weighted_correct(
     rows: RowArrays, y: AnyArray, weight: Array | None, W: Array, right: Array
 ) -> None:
-    """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
+    """Add the weight of the correctly classified rows for each of many weights (m, k, d + 1).
 
-    On a tie of two classes that is the larger, of more the first.
+    Ties go to the larger of two classes, else to the first.
     """
     _loops.weighted_correct(rows, y, weight, W, right)
 
@@ -185,7 +185,7 @@ def max_standardised_norm2(
 def gram(rows: RowArrays, weight: Array, mean: Array, factor: Array, out: Array) -> None:
     """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
 
-    Made for few features, or few values in sparse rows, which are centred after they are summed:
-    BLAS multiplies many faster.
+    For few features, or sparse rows with few values, which are centred after summation. With many
+    features BLAS is faster.
     """
     _loops.gram(rows, weight, mean, factor, out)

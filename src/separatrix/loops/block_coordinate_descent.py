@@ -1,4 +1,4 @@
-"""Block coordinate descent on a quadratic with lengths of blocks beside it."""
+"""Block coordinate descent on a quadratic plus norms of blocks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def block_coordinate_descent(
     max_epochs: int,
     enough: float,
 ) -> DescentResult:
-    """Lower ``smooth(u) + sum of thresholds_b |u_b|``, one block at a time to its best value.
+    """Minimise ``smooth(u) + sum of thresholds_b |u_b|`` over one block at a time.
 
-    ``smooth`` is a quadratic with this Hessian (m, m), diagonal within every block, and this slope
-    (m,) at u (m,); both follow. Blocks lie between the ``starts`` (blocks + 1,). Those of several
-    have thresholds and curvatures above 0; a single u_j without curvature stays. Ends after an
-    epoch that gained no more than ``enough``.
+    ``smooth`` is a quadratic with the given Hessian (m, m), diagonal within every block, and slope
+    (m,) at u (m,); u and slope are updated. Blocks lie between the ``starts`` (blocks + 1,). Blocks
+    of several variables need positive thresholds and curvatures; a single u_j without curvature is
+    left unchanged. Ends after an epoch that gained no more than ``enough``.
     """
     found = _loops.block_coordinate_descent(
         hessian, starts, thresholds, u, slope, max_epochs, enough

@@ -1,6 +1,6 @@
-"""Weights of many classes in lines: those of one feature, or the biases, for all classes.
+"""Weights of many classes in lines: a line holds one feature's weights, or all biases.
 
-So sparse rows find what they need of a feature in one place.
+For a sparse row, the weights of each feature then lie together in memory.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import numpy as np
 from ..numeric.types import Array
 
 LANES = 8
-AT_ONCE = 512  # lines that stay in a cache while one class after another is taken from them
+AT_ONCE = 512  # lines copied together: they stay in the cache for all classes
 
 
 def line_width(k: int) -> int:
-    """Doubles in a line of the weights of k classes: whole vectors of the widest level."""
+    """Doubles in a line for k classes: a multiple of the widest vector."""
     return -(-k // LANES) * LANES
 
 
@@ -27,7 +27,7 @@ def to_lines(W: Array) -> Array:
 
 
 def from_lines(lines: Array, k: int) -> Array:
-    """And back, for the k classes."""
+    """Weights (k, d + 1) from lines."""
     W = np.empty((k, len(lines)))
     for first in range(0, len(lines), AT_ONCE):
         some = slice(first, first + AT_ONCE)

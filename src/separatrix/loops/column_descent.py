@@ -1,4 +1,4 @@
-"""Coordinate descent by columns on a second-order model, with absolute values beside it."""
+"""Coordinate descent by columns on a second-order model plus absolute values."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from ._compiled import _loops
 
 
 class ColumnModel(NamedTuple):
-    """What the second-order model of J is made of, for some columns of X stored as rows."""
+    """A second-order model of J for some columns of X, stored as rows."""
 
     columns: RowArrays
     """(m, n)."""
     curvature: Array
-    """(n,): of the loss of each row by its score, weighted."""
+    """(n,): weighted second derivative of each row's loss by its score."""
     total: float
-    """The sum of these, or 0 for a bias that stays."""
+    """The sum of these, or 0 if the bias is fixed."""
     ridge: Array
     """(m,): curvature of the penalty."""
     thresholds: Array
-    """(m,): of the absolute values."""
+    """(m,): coefficients of the absolute values."""
     products: Array
-    """(m,): of each column and the curvatures."""
+    """(m,): product of each column with the curvatures."""
     squares: Array
-    """(m,): curvature along each column, a free bias at its best."""
+    """(m,): curvature along each column, with a free bias at its optimum."""
 
 
 class ColumnDescentResult(NamedTuple):
-    """How it ended."""
+    """The result of column descent."""
 
     epochs: int
-    """How often weights were looked at."""
+    """Number of epochs."""
     gain: float
-    """By how much the last of them lowered the sum, at least."""
+    """Lower bound on the decrease in the last epoch."""
     shift: float
-    """By how much the bias has changed."""
+    """Change of the bias."""
 
 
 def column_model(
     columns: RowArrays, curvature: Array, ridge: Array, thresholds: Array, bias: bool
 ) -> ColumnModel:
-    """The model, in one read of the columns."""
+    """Build the model, in one read of the columns."""
     m, total = shape_of(columns)[0], float(curvature.sum()) if bias else 0.0
     products, squares = np.empty(m), np.empty(m)
     _loops.column_curvatures(columns, curvature, float(curvature.sum()), bias, products, squares)
@@ -55,11 +55,11 @@ def column_descent(
     model: ColumnModel, w: Array, slope: Array, shift: float, *, zeros: bool, max_epochs: int,
     enough: float,
 ) -> ColumnDescentResult:  # fmt: skip
-    """Lower the model, one weight at a time to its best value; the bias follows at once.
+    """Minimise the model over one weight at a time; the bias is updated with each step.
 
     ``slope + shift * curvature`` is its derivative by every row's score (n,), whose sum must be 0
-    if the bias is free. Without ``zeros`` weights of 0 stay. A weight without curvature becomes 0
-    if that costs less. Ends after an epoch that gained no more than ``enough``.
+    if the bias is free. Without ``zeros``, weights of 0 are skipped. A weight without curvature
+    becomes 0 if that costs less. Ends after an epoch that gained no more than ``enough``.
     """
     found = _loops.column_descent(
         model.columns, model.curvature, model.total, model.products, model.squares, model.ridge,

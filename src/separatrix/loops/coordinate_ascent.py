@@ -1,4 +1,4 @@
-"""Passes of dual coordinate ascent: rows one after another, each alpha to its best value."""
+"""Passes of dual coordinate ascent: one row at a time, maximising over its alpha."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .dispatch import number_of
 
 
 class EpochResult(NamedTuple):
-    """What one pass of dual coordinate ascent met, each row before its update."""
+    """Result of one pass of dual coordinate ascent, each row measured before its update."""
 
     n_active: int
-    """Rows to visit again: they are now at the front of ``order``."""
+    """Number of rows to visit again, now at the front of ``order``."""
     projected_gradient: float
-    """Sum of the dual's slopes, without sign, over the kept rows whose alpha could follow."""
+    """Sum of the dual's absolute slopes over the kept rows whose alpha can move along them."""
     gap: float
-    """What the kept rows add to the duality gap; of the logistic loss the square it is nearby."""
+    """Part of the kept rows in the duality gap; for the logistic loss, its quadratic model."""
 
 
 def coordinate_epoch(
@@ -39,12 +39,12 @@ def coordinate_epoch(
     weight: Array | None = None,
     shrink_margin: float = np.inf,
 ) -> EpochResult:
-    """Visit rows in the given order, each alpha of the dual to its best value.
+    """Visit rows in the given order and maximise the dual over each alpha.
 
-    For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``inv_2l2``
-    times change times row, its bias by ``bias_inv_penalty`` times change; ``row_norm2`` has |x|^2
-    of every row and ``inv_weight_sum`` is 1 over the sum of the weights. Rows that sit at a bound
-    with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones.
+    For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) is updated by ``inv_2l2``
+    times change times row, its bias by ``bias_inv_penalty`` times change. ``row_norm2`` is |x|^2
+    of every row, ``inv_weight_sum`` 1 over the sum of the weights. Rows whose alpha is at a bound
+    and whose margin is beyond 1 by more than ``shrink_margin`` become inactive.
     """
     return EpochResult(
         *_loops.coordinate_epoch(

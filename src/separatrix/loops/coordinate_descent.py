@@ -1,4 +1,4 @@
-"""Coordinate descent on a quadratic with absolute values beside it."""
+"""Coordinate descent on a quadratic plus absolute values."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from ._compiled import _loops
 
 
 class DescentResult(NamedTuple):
-    """How it ended."""
+    """The result of coordinate descent."""
 
     epochs: int
-    """How often every u_j was looked at."""
+    """Number of epochs."""
     gain: float
-    """By how much the last of them lowered the sum, at least."""
+    """Lower bound on the decrease in the last epoch."""
 
 
 def coordinate_descent(
     hessian: Array, thresholds: Array, u: Array, slope: Array, *, max_epochs: int, enough: float
 ) -> DescentResult:
-    """Lower ``smooth(u) + sum of thresholds_j |u_j|``, one u_j at a time to its best value.
+    """Minimise ``smooth(u) + sum of thresholds_j |u_j|`` over one u_j at a time.
 
-    ``smooth`` is a quadratic with this Hessian (m, m) and this slope (m,) at u (m,); both follow. A
-    u_j without curvature stays. Ends after an epoch that gained no more than ``enough``.
+    ``smooth`` is a quadratic with the given Hessian (m, m) and slope (m,) at u (m,). Updates u and
+    slope. A u_j without curvature is left as it is. Ends after an epoch that gained no more than
+    ``enough``.
     """
     found = _loops.coordinate_descent(hessian, thresholds, u, slope, max_epochs, enough)
     return DescentResult(*found)

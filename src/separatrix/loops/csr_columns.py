@@ -10,9 +10,9 @@ from ._compiled import _loops
 
 
 def csr_columns(rows: CsrArrays, features: Ints) -> CsrArrays:
-    """Some features of all rows, each stored as a row is, in the order given: (features, n).
+    """Some features of all rows as sparse rows, in the given order: (features, n).
 
-    Two reads of the indices, and nothing is made of features that are not asked for.
+    Reads the indices twice; other features are not copied.
     """
     place = np.full(rows.n_features, -1, dtype=np.int32)
     place[features] = np.arange(len(features))

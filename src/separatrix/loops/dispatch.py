@@ -1,4 +1,4 @@
-"""Which losses are compiled, for which instructions of the processor, and how a loop is stopped."""
+"""Which losses are compiled, for which instruction sets, and how a loop is stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, Softmax
 from ._compiled import _loops
 
-# By exact type: a subclass may compute otherwise.
+# By exact type: a subclass may compute something else.
 COMPILED: dict[type[Loss], int] = {
     REGISTRY[name]: number for name, number in _loops.loss_ids.items()
 } | {
@@ -19,7 +19,6 @@ COMPILED: dict[type[Loss], int] = {
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
-    # By exact class: a subclass may be another function than the one that was compiled.
     number = COMPILED.get(type(loss))
     if number is None and (own := loss.column_loss) is not None and own is not loss:
         inner = compiled(own)
@@ -28,7 +27,7 @@ def compiled(loss: Loss) -> int | None:
 
 
 def number_of(loss: Loss) -> int:
-    """The same for a loss that has to be compiled."""
+    """The number of a compiled loss; TypeError if it is not compiled."""
     number = compiled(loss)
     if number is None:
         raise TypeError(f"there is no compiled loop for {loss!r}")

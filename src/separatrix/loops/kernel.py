@@ -18,7 +18,7 @@ MOST_UPDATES = _loops.most_updates
 
 @dataclass(frozen=True)
 class ShiftedRows:
-    """Dense rows with which others are compared, less a shift that is taken as they are read."""
+    """Reference rows, minus a shift that is subtracted when they are read."""
 
     rows: AnyArray
     """(n, features), contiguous, float64 or float32."""
@@ -26,12 +26,12 @@ class ShiftedRows:
     """(features,)."""
 
     def shifted(self, rows: AnyArray) -> Array:
-        """Other rows, to compare with these."""
+        """Other rows minus the same shift."""
         shifted: Array = np.ascontiguousarray(rows - self.shift)
         return shifted
 
     def take(self, rows: Ints) -> Array:
-        """Some of these rows."""
+        """Some of these rows, shifted."""
         taken: Array = self.rows[rows].astype(np.float64, copy=False)
         taken -= self.shift
         return taken
@@ -40,9 +40,9 @@ class ShiftedRows:
 def gaussian_rows(
     rows: Array, reference: ShiftedRows, gamma: float, slots: Ints, out: Array
 ) -> None:
-    """``out[slots[i]]`` becomes exp(-gamma |x_i - z|^2), x_i shifted, for all reference rows z.
+    """Write exp(-gamma |x_i - z|^2), x_i shifted, for all reference rows z to ``out[slots[i]]``.
 
-    Bits do not depend on which other rows are asked for.
+    Each result has the same bits whichever other rows are computed with it.
     """
     _loops.gaussian_rows(rows, reference.rows, reference.shift, gamma, slots, out)
 
@@ -59,7 +59,7 @@ def gaussian_sums(rows: Array, reference: ShiftedRows, gamma: float, coefficient
 
 
 def exp_neg(values: Array, rate: float) -> Array:
-    """exp(-rate * max(values, 0)) in the place of the values, which are contiguous."""
+    """Replace contiguous values by exp(-rate * max(values, 0))."""
     _loops.exp_neg_all(values, -rate)
     return values
 
@@ -87,19 +87,19 @@ class KernelPerceptronState:
 
 @dataclass(frozen=True)
 class CacheLines:
-    """Those rows of the kernel matrix that are at hand."""
+    """The cached rows of the kernel matrix."""
 
     values: Array
     """(capacity, n)."""
     slot: Ints
-    """(n,): where a row stands there, or -1."""
+    """(n,): a row's slot, or -1."""
     last_used: Ints
     """(capacity,): the visit that last used it."""
 
 
 @dataclass
 class KernelPerceptronPass:
-    """One pass: how the rows are to be visited, and what was met so far."""
+    """One pass: the order of the visits and the results so far."""
 
     y: AnyArray
     """Signs, or numbers of more than two classes."""
@@ -110,7 +110,7 @@ class KernelPerceptronPass:
     steps: Array
     """One per position in the order, or a single one."""
     visits: int
-    """Before this pass."""
+    """Number of visits before this pass."""
     state: KernelPerceptronState
 
     def __post_init__(self) -> None:
@@ -129,7 +129,7 @@ class KernelPerceptronPass:
         return steps * self.factor[log[:, 1]]
 
     def arrays(self) -> tuple[AnyArray, ...]:
-        """In the order that the loops want."""
+        """The arguments of the compiled loops, in their order."""
         state = self.state
         return (
             self.y, self.weight, self.factor, self.order, self.steps, state.scores,
@@ -137,7 +137,7 @@ class KernelPerceptronPass:
         )  # fmt: skip
 
     def advance(self, position: int, updates: int) -> Ints:
-        """Go on to a position; returns position, row and rival (or -1) of the new updates."""
+        """Advance to a position; returns position, row and rival (or -1) of the new updates."""
         before = self.updates
         self.position, self.updates = position, before + updates
         new: Ints = self.log[before : self.updates]
@@ -147,7 +147,7 @@ class KernelPerceptronPass:
 def kernel_pass(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -> Ints:
     """Visit rows and update at every mistake; returns the new updates.
 
-    It ends after ``max_updates``, or before a mistake whose kernel row is not at hand.
+    It ends after ``max_updates``, or before a mistake whose kernel row is not cached.
     """
     return run.advance(
         *_loops.kernel_pass(
@@ -160,9 +160,9 @@ def kernel_pass(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -
 def gaussian_scan(
     run: KernelPerceptronPass, reference: ShiftedRows, gamma: float, bias: float, width: int
 ) -> Ints:
-    """Visit up to ``width`` rows, as ``kernel_pass``, but leave the scores to the update.
+    """Visit up to ``width`` rows like ``kernel_pass``, but leave the scores to ``gaussian_update``.
 
-    For the rows visited a mistake counts at once, so that nothing is missed. It ends after
+    Among the visited rows each mistake takes effect at once, so no update is missed. It ends after
     ``MOST_UPDATES``.
     """
     next_rows = reference.take(run.order[run.position : run.position + width])
@@ -184,19 +184,19 @@ class Changes:
     factors: Array
     """(m, 2)."""
     slots: Ints
-    """(m,): where the kernel row is kept, or -1."""
+    """(m,): the slot of the kernel row, or -1."""
     ready: Ints
-    """(m,): 1 if it stands there already, 0 if it is to be computed."""
+    """(m,): 1 if the slot is filled, 0 if the row must be computed."""
 
 
 def gaussian_update(
     reference: ShiftedRows, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
     part: slice,
 ) -> None:  # fmt: skip
-    """Add the changes to the scores (k, n) of the rows in some panels, one after another.
+    """Add the changes, in order, to the scores (k, n) of the rows in some panels.
 
-    A panel is ``PANEL`` rows. A kernel row that has a slot in ``kept`` is taken from there if
-    ready, else left there.
+    A panel is ``PANEL`` rows. A kernel row with a slot in ``kept`` is read from it if ready, else
+    computed and stored there.
     """
     fresh = reference.take(changes.rows[changes.ready == 0])
     _loops.gaussian_update(

@@ -1,4 +1,4 @@
-"""Passes of dual coordinate ascent for many classes: all alphas of a row to their best values."""
+"""Multiclass dual coordinate ascent: one row at a time, maximising over all its alphas."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ._compiled import _loops
 
 
 class MulticlassEpochResult(NamedTuple):
-    """What one pass of dual coordinate ascent met, each row before its update."""
+    """Result of one pass of dual coordinate ascent, each row measured before its update."""
 
     n_active: int
-    """Rows to visit again: they are now at the front of ``order``."""
+    """Number of rows to visit again, now at the front of ``order``."""
     gap: float
-    """What the rows visited add to the gap between J and its dual."""
+    """Part of the visited rows in the duality gap."""
     violation: float
-    """How far the active rows were from their conditions at the optimum, in sum."""
+    """Sum of the active rows' violations of the optimality conditions."""
 
 
 def multiclass_epoch(
@@ -36,13 +36,12 @@ def multiclass_epoch(
     weight: Array | None = None,
     shrink_margin: float = np.inf,
 ) -> MulticlassEpochResult:
-    """Visit rows in the given order, each row's alphas (n, k) of the dual to their best values.
+    """Visit rows in the given order and maximise the dual over each row's alphas (n, k).
 
     For Crammer and Singer's loss, whose alphas are shares in the classes. ``lines`` (d + 1,
-    ``line_width(k)``) are the weights, those of one feature after another, the biases last. They
-    follow: by ``inv_2l2`` times change times row, biases by ``bias_inv_penalty`` times change.
-    Rows whose alphas are at bounds, and further than ``shrink_margin`` from where they would move,
-    are left out of the active ones.
+    ``line_width(k)``) are the weights, feature by feature, the biases last. They are updated by
+    ``inv_2l2`` times change times row, biases by ``bias_inv_penalty`` times change. Rows whose
+    alphas are at bounds and would not move within ``shrink_margin`` become inactive.
     """
     return MulticlassEpochResult(
         *_loops.multiclass_epoch(

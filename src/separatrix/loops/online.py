@@ -1,4 +1,4 @@
-"""Online passes: rows one after another, an update after every batch of them."""
+"""Online passes: rows are visited in order, with an update after every batch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ EVERY_UPDATE = 2**62
 
 @dataclass
 class OnlineWeights:
-    """Weights (k, d + 1) while rows go by: ``scale * v`` (bias apart), and their running sum.
+    """Weights (k, d + 1) during a pass: ``scale * v`` (biases unscaled), and their running sum.
 
-    The decay of all weights is then one multiplication. With the area A = sum of the scales,
-    the sum of the weights since the last fold is ``A * v - lag``.
+    Weight decay is then a single multiplication. With the area A = sum of the scales, the sum of
+    the weights since the last fold is ``A * v - lag``.
 
-    With an L1 penalty ``cumulative`` is what each weight could have received of it, and
-    ``received`` what it has, in units of v: the rest it receives when it is next read (Tsuruoka,
+    With an L1 penalty, ``cumulative`` is the total penalty per weight so far and ``received`` the
+    part applied, in units of v; the rest is applied when the weight is next read (Tsuruoka,
     Tsujii and Ananiadou, Stochastic gradient descent training for L1-regularized log-linear models
     with cumulative penalty, 2009).
     """
@@ -45,19 +45,19 @@ class OnlineWeights:
         received: Array | None = None,
         cumulative: float = 0.0,
     ) -> OnlineWeights:
-        """From plain weights (k, d + 1), the sum so far and the L1 penalty, if they are wanted."""
+        """Start from plain weights (k, d + 1), with the sum so far and the L1 penalty if given."""
         lag = None if sum is None else np.zeros(W.shape)
         sum, received = (None if kept is None else kept.copy() for kept in (sum, received))
         return cls(W.copy(), np.array([1.0, 0.0, cumulative]), sum, lag, received)
 
     @property
     def cumulative(self) -> float:
-        """What each weight could have received of an L1 penalty."""
+        """The total L1 penalty per weight so far."""
         return float(self.scalars[2])
 
     @property
     def weights(self) -> Array:
-        """Plain weights (k, d + 1), with all of the penalty that is due."""
+        """Plain weights (k, d + 1), with the outstanding penalty applied."""
         v = self.v
         if self.received is not None:
             v = v.copy()
@@ -69,7 +69,7 @@ class OnlineWeights:
         return W
 
     def fold(self) -> None:
-        """Put scale, area and lag into v and sum; all weights receive the penalty that is due."""
+        """Fold scale, area and lag into v and sum, and apply the outstanding penalty."""
         scale, area, _ = self.scalars.tolist()
         if self.received is not None:
             self.receive()
@@ -88,7 +88,7 @@ class OnlineWeights:
         self.scalars[0], self.scalars[1] = 1.0, 0.0
 
     def receive(self, features: AnyArray | slice = slice(None)) -> None:
-        """The weights of some features, or of all, receive what they are due of the L1 penalty."""
+        """Apply the outstanding L1 penalty to the weights of some features, or of all."""
         if self.received is not None:
             w, received = self.v[:, :-1], self.received[:, :-1]
             found = after_penalty(w[:, features], received[:, features], self.cumulative)
@@ -96,7 +96,7 @@ class OnlineWeights:
 
 
 def after_penalty(v: Array, received: Array, cumulative: float) -> tuple[Array, Array]:
-    """Weights nearer to 0 by what they are due, and no further; and what they have received."""
+    """Weights shrunk by the outstanding penalty, at most to 0; and the penalty received."""
     sign = np.where(v < 0.0, -1.0, 1.0)
     due = np.maximum(cumulative + sign * received, 0.0)
     stays = np.abs(v) > due
@@ -105,7 +105,7 @@ def after_penalty(v: Array, received: Array, cumulative: float) -> tuple[Array, 
 
 
 class PassResult(NamedTuple):
-    """What one online pass met, each row scored before its update."""
+    """Totals of one online pass, each row scored before its update."""
 
     loss_sum: float
     mistakes: float
@@ -122,11 +122,11 @@ def draw_orders(
     count: int = 1,
     room: Ints | None = None,
 ) -> Ints:
-    """Random orders of n rows, (count, n): those from a number on that a seed stands for.
+    """Random orders of n rows, (count, n): a seed's orders ``number``, ``number + 1``, ...
 
-    Groups of random blocks of neighbours, each group shuffled: so the rows of a page of memory
-    are read close together in time. Rows that fit into one group get a uniform permutation.
-    They are written to ``room`` if there is one.
+    Random blocks of neighbours are grouped and each group is shuffled, so rows of one memory page
+    are read close together in time. If all rows fit into one group the permutation is uniform.
+    Orders are written to ``room`` if given.
     """
     orders = np.empty((count, n), dtype=np.int64) if room is None else room
     _loops.draw_orders(orders, block_rows, blocks_per_group, seed, number)
@@ -137,9 +137,9 @@ ScreeningState = _loops.ScreeningState
 
 
 def screening_state(rows: RowArrays, k: int) -> ScreeningState | None:
-    """What online passes of the perceptron may remember of these rows, for k rows of weights.
+    """Screening state of the perceptron for these rows, with k rows of weights.
 
-    A number for each row, and three copies of the weights. None where those take too much memory.
+    One number per row and three copies of the weights; None if the copies take too much memory.
     """
     n, d = shape_of(rows)
     size = k * (d + 1)
@@ -171,15 +171,15 @@ def online_pass(
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
-    rows over the sum of their weights. Updated rows are written to ``log``. An ``l1`` is for
-    weights that were begun with what they have ``received`` of it.
-    The ``screening`` state of these rows, kept from pass to pass, lets the perceptron leave rows
-    unread; with two ``threads`` its exact weights may follow on another. Neither changes a bit of
-    a result.
+    rows over the sum of their weights. Updated rows are written to ``log``. An ``l1`` needs
+    weights that were started with ``received``.
+    The ``screening`` state of these rows, kept from pass to pass, lets the perceptron skip rows;
+    with two ``threads`` its exact weights may be updated on the second. Neither changes any bit
+    of the result.
 
-    With ``ends`` the order is that of as many passes as it has rows, and each leaves what
-    stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
-    sum. A pass without an update is the last. Only for compiled losses.
+    With ``ends``, the order is that of ``len(ends)`` passes, and each pass writes its final state
+    to its row: loss, mistakes, updates, the weights and their sum if there is one. A pass without
+    an update is the last. Only for compiled losses.
     """
     number = compiled(loss)
     if number is None:

@@ -1,4 +1,4 @@
-"""LIBSVM and SVMlight text to rows, compiled."""
+"""Compiled parser of LIBSVM and SVMlight text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABEL, FEATURE, INDEX_RANGE, INDEX_ORDER, VALUE = (
     for name in ("label", "feature", "index range", "index order", "value")
 )
 LAST_INDEX = _loops.svmlight_last_index
-WORD = re.compile(rb"[^ \t\r\n#]+")  # blanks are these alone, as in cpp/text/svmlight.cpp
+WORD = re.compile(rb"[^ \t\r\n#]+")  # only these are blanks, as in cpp/text/svmlight.cpp
 
 
 class SvmlightRows(NamedTuple):
@@ -33,11 +33,11 @@ class SvmlightRows(NamedTuple):
 
 
 def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightRows:
-    """The rows of a text, an array of bytes that ends with the end of a line.
+    """Parse a text, an array of bytes that ends with a line end.
 
-    The first of so many features is called ``first_index`` in the text. Numbers are the nearest
-    doubles, as of ``float``. Strict: a label, then ``index:value`` in increasing order, where a
-    ``qid:n`` after the label is passed over and a ``#`` begins a comment.
+    ``features`` is their number; the first has the index ``first_index`` in the text. Numbers are
+    rounded to the nearest double, as by ``float``. Strict: a label, then ``index:value`` in
+    increasing order; a ``qid:n`` after the label is ignored and a ``#`` begins a comment.
     """
     lines, entries = _loops.svmlight_counts(text)
     labels, values = np.empty(lines), np.empty(entries)
@@ -50,8 +50,8 @@ def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightR
 
 
 def index_range(text: AnyArray) -> tuple[int, int]:
-    """The smallest and the largest index of a text as above, read at its lines' ends alone.
+    """The smallest and the largest index of such a text, from the two ends of each line.
 
-    The smallest is above the largest if there is none. Of a text with flaws nothing is promised.
+    The smallest is above the largest if there is none. Undefined for a text with flaws.
     """
     return _loops.svmlight_range(text)

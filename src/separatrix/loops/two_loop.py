@@ -1,4 +1,4 @@
-"""The two-loop recursion of L-BFGS: a direction by what the last steps tell of the curvature."""
+"""The two-loop recursion of L-BFGS: a direction from the curvature along the last steps."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .thresholds import TWO_THREADS
 
 
 class CurvaturePair(NamedTuple):
-    """A step, and what it tells of the curvature along it."""
+    """A step and the change of the gradient along it."""
 
     s: Array
     """The step."""
     y: Array
-    """What the gradient changed by."""
+    """The change of the gradient."""
     sy: float
     """Their product, above 0."""
     yy: float
-    """The square of the change."""
+    """The squared length of the change."""
 
 
 def two_loop(
     gradient: Array, pairs: Sequence[CurvaturePair], *, threads: int = 1
 ) -> tuple[Array, float]:
-    """``-B gradient`` for the inverse curvature B that the pairs suggest, and the slope along it.
+    """``-B gradient`` for the inverse Hessian B estimated from the pairs, and the slope along it.
 
-    The latest pair is the last. The bits do not depend on the number of threads, of which at most
-    two are used.
+    The latest pair is the last. At most two threads are used; the bits do not depend on their
+    number.
     """
     direction = np.empty_like(gradient)
     curvature = np.array([pair.sy for pair in pairs])

@@ -1,4 +1,4 @@
-"""Columns of rows in memory, for solvers that move one feature after another."""
+"""Columns of rows in memory, for solvers that update one feature at a time."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ..rows import HostRows, host_rows_of
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Some features of the rows that count, each copied when it first enters a working set.
+    """Some features of the rows of non-zero weight, copied when they first enter a working set.
 
-    Dense ones are centred, if there is a bias to make up for it: of a feature that is far from 0
-    more digits are left. Sparse ones stay as they are.
+    Dense features are centred if there is a bias, which keeps more digits of features far from 0.
+    Sparse ones are not centred.
     """
 
     X: HostRows
     """The rows, (n, d)."""
     means: Array
-    """What was taken away, of all features."""
+    """The subtracted mean of every feature."""
     features: Ints
-    """Which they are, in increasing order."""
+    """The feature numbers, in increasing order."""
     rows: HostRows
-    """A row for each of these, (m, n)."""
+    """One row per feature, (m, n)."""
 
     @classmethod
     def of(cls, source: InMemory, means: Array | None) -> FeatureColumns:
-        """None of them yet; dense ones are to be centred at the means, if there are any."""
+        """Start without features; dense ones will be centred at the means if given."""
         present = source.present
         X = host_rows_of((source if present is None else source.take(present)).block().X)
         if means is None or X.storage == "csr":
@@ -39,7 +39,7 @@ class FeatureColumns:
         return cls(X, means, none, X.columns(none, means))
 
     def taking(self, features: Ints) -> FeatureColumns:
-        """These, in increasing order, and no others."""
+        """Exactly these features, given in increasing order."""
         if np.array_equal(features, self.features):
             return self
         at = np.searchsorted(self.features, features)
@@ -56,20 +56,20 @@ class FeatureColumns:
 
     @property
     def n_rows(self) -> int:
-        """Of X."""
+        """Number of rows of X."""
         return self.X.shape[0]
 
     def n_values_of(self, some: Ints) -> int:
-        """How many values are stored of some of the features, told by their places."""
+        """Number of stored values of some features, given by their positions."""
         return int(self.rows.row_sizes[some].sum())
 
     @property
     def epochs_a_read(self) -> float:
-        """How often they are read for as many values as X stores."""
+        """Number of reads of the columns that cost as much as one read of X."""
         return self.X.n_values / max(self.rows.n_values, 1)
 
     def scores(self, w: Array) -> Array:
-        """Sums of the columns by weights (m,): (n,)."""
+        """The columns times weights (m,): (n,)."""
         out = np.zeros((1, self.n_rows + 1))
         self.rows.transpose_product(w[:, None], out)
         return out[0, :-1]

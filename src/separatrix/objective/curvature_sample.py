@@ -1,4 +1,4 @@
-"""Random rows that tell the second derivative of J."""
+"""Random rows for estimating the second derivative of J."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .thresholds import (
 
 
 def hessian_sample(objective: Objective, max_features: int) -> Objective | None:
-    """Random rows that tell the second derivative, if it may be factored."""
+    """A sample for estimating the second derivative; None if it should not be factored."""
     loss, source, d = objective.loss, objective.source, objective.source.n_features
     if not loss.has_curvature or not loss.convex or d > max_features:
         return None

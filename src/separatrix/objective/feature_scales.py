@@ -1,10 +1,10 @@
-"""By what features are standardised before a fit: their means and deviations, at any scale.
+"""Means and standard deviations of features, for standardising before a fit, at any scale.
 
-Problem: the weighted mean and standard deviation of every feature, right also where squares leave
-floating point, or where the values of a feature differ little beside their distance from 0. Input:
-a source. Output: a :class:`Standardization` whose scale is 1 for features that do not vary.
-Algorithm: one read of sums about a typical row, unless the source knows them. Features that these
-leave in doubt are read once more, about the mean just found and in a unit of their own size.
+Problem: the weighted mean and standard deviation of every feature, accurate even if squares
+overflow or underflow, or if a feature varies little compared with its distance from 0. Input: a
+source. Output: a :class:`Standardization` whose scale is 1 for constant features. Algorithm: one
+read of sums about a typical row, unless the source knows them. Features for which these are not
+accurate are read once more, about the mean just found and in a unit of their own size.
 
 Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983.
 """
@@ -22,32 +22,32 @@ from ..numeric.types import Array, Ints
 from .known import ClassSums
 from .moments import Moments
 
-CANCELLED = 1e-6  # of the mean square, left as variance: below, ten digits of it are in doubt
-SAME = 8 * np.finfo(np.float64).eps  # of the mean: a deviation no larger is rounding
-UNIT = 2.0**600  # brings the squares of the largest and of the smallest numbers into reach
-LEAST_DEVIATION = 1e-270  # that a weight may be divided by
-DENSE_VALUES = 1 << 17  # of the features in doubt, held at a time
+CANCELLED = 1e-6  # variance / mean square: below, ten digits of the variance are uncertain
+SAME = 8 * np.finfo(np.float64).eps  # deviation / mean: up to this, it is rounding
+UNIT = 2.0**600  # scales the largest and the smallest numbers so that squares are finite
+LEAST_DEVIATION = 1e-270  # smallest deviation that a weight may be divided by
+DENSE_VALUES = 1 << 17  # values of the uncertain features in memory at a time
 
 
 def feature_standardization(source: Source, centre: bool) -> Standardization:
-    """Features of deviation 1, dense ones with ``centre`` about their mean; the bias as it is.
+    """Scale features to deviation 1; with ``centre``, centre dense ones. The bias is unchanged.
 
-    A feature that does not vary keeps its scale.
+    Constant features keep their scale.
     """
     mean, deviation = feature_moments(source)
     if np.any((deviation > 0.0) & (deviation < LEAST_DEVIATION)):
         at = int(np.argmin(np.where(deviation > 0.0, deviation, np.inf)))
         raise ValueError(
-            f"feature {at} varies by only {deviation[at]:.3g}: its weight would be beyond floating "
-            "point; give it in another unit, e.g. multiplied by 1e100"
+            f"feature {at} varies by only {deviation[at]:.3g}: its weight would overflow floating "
+            "point; use another unit, e.g. multiply it by 1e100"
         )
-    if not centre or source.storage == "csr":  # a bias makes up for the mean: the same minimum
+    if not centre or source.storage == "csr":  # the bias absorbs the mean: the same minimum
         mean = np.zeros_like(mean)
     return Standardization(mean, np.append(np.where(deviation > 0.0, deviation, 1.0), 1.0))
 
 
 def feature_moments(source: Source) -> Moments:
-    """Weighted mean and deviation of every feature: 0 only for one that does not vary."""
+    """Weighted mean and deviation of every feature; the deviation is 0 only if it is constant."""
     with np.errstate(over="ignore", invalid="ignore"):
         shift, sums, _, squares = ClassSums.of(source)
         away = sums.sum(axis=0) / source.weight_sum
@@ -66,7 +66,7 @@ def feature_moments(source: Source) -> Moments:
 
 
 def _moments_about(source: Source, at: Ints, near: Array, unit: Array) -> Moments:
-    """Of some features, by sums about numbers near their means and in units of their own."""
+    """Moments of some features, from sums about ``near``, in units of their own."""
     sums, squares = source.total(FewMomentSums(at, near, unit))
     away = sums / source.weight_sum
     variance = np.maximum(squares / source.weight_sum - away**2, 0.0)
@@ -75,14 +75,14 @@ def _moments_about(source: Source, at: Ints, near: Array, unit: Array) -> Moment
 
 @dataclass(frozen=True)
 class FewMomentSums(Sum[tuple[Array, Array]]):
-    """Of some features the sums of (x - near) / unit, and of the squares."""
+    """Sums of (x - near) / unit, and of its squares, for some features."""
 
     at: Ints
     near: Array
     unit: Array
 
     def of(self, block: Block) -> tuple[Array, Array]:
-        """A few rows at a time, and only those that count."""
+        """A few rows at a time, without rows of weight 0."""
         sums, squares = np.zeros(len(self.at)), np.zeros(len(self.at))
         size = max(1, DENSE_VALUES // len(self.at))
         for start in range(0, len(block.y), size):

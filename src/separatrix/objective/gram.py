@@ -1,4 +1,4 @@
-"""Sums of products of standardised variables for many features, whose tiles threads share."""
+"""Sums of products of many standardised features; threads share the tiles of the sum."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def gram_blocked(
     dtype: DTypeLike,
     threads: int,
 ) -> AnyArray:
-    """``Rows.gram`` over parts of rows and weights, none negative, for many features.
+    """``Rows.gram`` over parts of rows and non-negative weights, for many features.
 
-    The sum is held once, in a precision of its own: threads share its tiles, not the rows.
+    The sum is stored once, in ``dtype``: threads share its tiles, not the rows.
     """
     d = len(standardization.scale)
     total = np.zeros((d, d), dtype)
@@ -48,7 +48,7 @@ def gram_blocked(
         ordered_sum(fill, few, threads)
         ordered_sum(add, tiles, threads)
 
-    stored = np.zeros((0, 0))  # of rows that stay sparse
+    stored = np.zeros((0, 0))  # sum over rows that stay sparse
     for rows, weight in parts:
         if rows.sums_stored_alone(standardization):
             stored = stored if len(stored) else np.zeros((d, d))

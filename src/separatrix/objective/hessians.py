@@ -1,4 +1,4 @@
-"""Second derivatives of a block's sum of losses, by the scores and by the weights."""
+"""Second derivatives of a block's sum of losses with respect to scores and weights."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 
 Curvature = Callable[[int, int], Array | None]
-"""For two classes, the second derivative of every row by their scores; None if it is 0."""
+"""The second derivative of every row's loss by the scores of two classes; None if it is 0."""
 
 
 def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
-    """Weighted second derivative of every row by the scores of two classes.
+    """Weighted second derivative of every row's loss by the scores of two classes.
 
-    Of a loss that is not convex that of a model that is, which is never negative.
+    For a non-convex loss, the second derivative of a convex model.
     """
     weight, same = block.weight, loss.constant_curvature
     own = loss.column_loss if len(W) == 1 else None
@@ -50,7 +50,7 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
 
 
 def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -> Array:
-    """Of every row by the score of one class, or their mean."""
+    """Second derivative of every row's loss by the score of one class, or the mean over classes."""
     curvature = curvature_of(block, loss, W)
     if of is not None:
         return np.asarray(curvature(of, of))
@@ -59,7 +59,7 @@ def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -
 
 
 def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
-    """The second derivative of a block's sum by all standardised variables."""
+    """The second derivative of a block's sum in all standardised variables."""
     curvature, shifts, rows = curvature_of(block, loss, W), loss.shifts, block.rows
     return assemble_hessian(
         len(W), W.shape[1], curvature, lambda c: rows.gram(c, standardization), shifts
@@ -69,10 +69,10 @@ def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardizat
 def assemble_hessian(
     k: int, d: int, curvature: Curvature, products: Callable[[Array], Array], shifts: bool = False
 ) -> Array:
-    """The second derivative by all k * d variables, from products for every pair of classes.
+    """The second derivative in all k * d variables, from products for every pair of classes.
 
-    Where all scores may be shifted together, nothing changes along that: the parts of a class add
-    up to 0, and its own is what the others leave.
+    If the loss does not change when all scores are shifted together, the blocks of a class sum to
+    0, and its diagonal block follows from the others.
     """
     hessian = np.zeros((k * d, k * d))
     for a in range(k):

@@ -1,4 +1,4 @@
-"""What an objective remembers of its data, whatever the penalty."""
+"""Facts about the data that an objective caches; they do not depend on the penalty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sums import MomentSums
 
 
 class ClassSums(NamedTuple):
-    """A shift, by class the sums of x - shift and of 1, and the sum of all squares of x - shift."""
+    """A shift, the sums of x - shift and of 1 by class, and the sum of all squares of x - shift."""
 
     shift: Array
     sums: Array
@@ -24,7 +24,7 @@ class ClassSums(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> ClassSums:
-        """In one read of the rows, unless the source knows them."""
+        """Compute the sums in one read of the rows, unless the source knows them."""
         known = source.class_moments()
         if known is not None:
             return cls(*known[:3], known.squares.sum(axis=0))
@@ -36,10 +36,9 @@ class ClassSums(NamedTuple):
 
 
 class LastRead:
-    """Losses and their gradient, and columns: along a path a strength begins where one ended.
+    """Cache of the last evaluation: losses, gradient and columns. Paths start from it.
 
-    A plain class: every objective makes one, ``partial_fit`` one for each row, and its defaults
-    cost no call.
+    A plain class whose defaults cost no call, as ``partial_fit`` makes one for each row.
     """
 
     weights: Array | None = None
@@ -48,7 +47,7 @@ class LastRead:
     columns: FeatureColumns | None = None
 
     def is_at(self, W: Array, float32_sums: bool) -> bool:
-        """Whether it was made at these weights, and as exactly."""
+        """Whether it was computed at these weights, in the same precision."""
         if self.weights is None or self.float32_sums != float32_sums:
             return False
         return bool(np.array_equal(self.weights, W))
@@ -56,7 +55,7 @@ class LastRead:
 
 @dataclass
 class Known:
-    """What has been read of the data, whatever the penalty."""
+    """Cached facts about the data that do not depend on the penalty."""
 
     sums: ClassSums | None = None
     moments: Moments | None = None

@@ -23,15 +23,15 @@ class Moments(NamedTuple):
 
 
 def refuse_underflow(moments: Moments, sums: Array) -> None:
-    """Without a penalty features that vary count however small: none may pass for constant.
+    """Raise if a varying feature looks constant: without a penalty even tiny features matter.
 
-    ``sums`` are those of each class, about a typical row: all are 0 for a constant feature.
+    ``sums`` are the class sums about a typical row: all are 0 for a constant feature.
     """
     mean, deviation = moments
     lost = (deviation == 0.0) & (np.abs(mean) < VANISHING) & np.any(sums != 0.0, axis=0)
     if lost.any():
         raise ValueError(
-            f"feature {np.argmax(lost)} is too small: the squares of its values underflow, and "
-            "without a penalty it counts all the same; scale the features, e.g. with "
+            f"feature {np.argmax(lost)} is too small: the squares of its values underflow, but "
+            "without a penalty it still matters; scale the features, e.g. with "
             "sklearn.preprocessing.StandardScaler, or give a penalty such as l2=1e-4"
         )

@@ -80,23 +80,23 @@ class Objective:
 
     @property
     def in_memory(self) -> InMemory:
-        """The source, for those who keep a number beside every row."""
+        """The source, for solvers that store a number for every row."""
         if not isinstance(self.source, InMemory):
             raise TypeError(
-                f"the rows must be in memory, got {type(self.source).__name__}: a solver that "
-                "keeps a number beside every row needs them there; use LBFGS() or GradientDescent()"
+                f"the rows must be in memory, got {type(self.source).__name__}: this solver stores "
+                "a number for every row; use LBFGS() or GradientDescent()"
             )
         return self.source
 
     def with_penalty(self, penalty: Penalty) -> Objective:
-        """The same with another penalty; what is remembered of the data goes along."""
+        """The same with another penalty; cached facts about the data are shared."""
         return self._sharing(replace(self, penalty=penalty))
 
     def column(self, number: int) -> Objective:
-        """A class against the rest: of a loss with a column per class, one term of the sum."""
+        """One class against the rest: one term of the sum of a loss with a column per class."""
         loss = self.loss.column_loss
         if loss is None or self.shape[0] == 1:
-            raise TypeError(f"{self.loss!r} is no sum over classes, each against the rest")
+            raise TypeError(f"{self.loss!r} is not a sum over classes, each against the rest")
         y = np.where(self.in_memory.y == number, 1.0, -1.0)
         source = self.in_memory.with_labels(y, np.array([False, True]))
         own = replace(self, loss=loss, source=source)
@@ -104,21 +104,21 @@ class Objective:
         return own
 
     def on_rows(self, source: Source) -> Objective:
-        """The same on some rows of the data, whose moments stay those of all."""
+        """The same on some rows of the data, with the moments of all rows."""
         other = replace(self, source=source)
         other._known.moments = self.moments
         return other
 
     def in_float32(self) -> Objective | None:
-        """The same with sums in float32, if that saves time."""
+        """The same with sums in float32; None if that saves no time."""
         floats = self.source.storage == "dense" and self.source.dtype == np.float32
         if self.float32_sums or not floats or loops.compiled(self.loss) is None:
             return None
-        self.moments  # noqa: B018 (to be remembered by both)
+        self.moments  # noqa: B018 (cached for both)
         return self._sharing(replace(self, float32_sums=True))
 
     def _sharing(self, other: Objective) -> Objective:
-        """Another objective of the same data, with what is known of it."""
+        """Share the cached facts about the data with another objective."""
         other._known.sums, other._known.moments = self._known.sums, self._known.moments
         other._known.samples, other._known.last_read = self._known.samples, self._known.last_read
         other._known.feature_sizes = self._known.feature_sizes
@@ -126,7 +126,7 @@ class Objective:
         return other
 
     def sample(self, size: int) -> Objective:
-        """The same on at most so many random rows in memory; this one if it has no more."""
+        """The same on at most ``size`` random rows in memory; this one if it has no more."""
         if size >= self.source.n_rows:
             return self
         if size not in self._known.samples:
@@ -149,7 +149,7 @@ class Objective:
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data.
 
-        Of a penalty that has a rest beside its smooth part the gradient does not know.
+        If the penalty has a non-smooth part, the gradient does not include it.
         """
         last = self._known.last_read
         if not last.is_at(W, self.float32_sums):
@@ -163,15 +163,15 @@ class Objective:
 
     @cached_property
     def value_at_zeros(self) -> float:
-        """J at weights of 0, where all rows cost the same: without a read."""
+        """J at weights of 0, where all rows have the same loss: needs no read."""
         k = self.shape[0]
         label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         return float(self.loss.value(label, np.zeros((1, k)))[0])
 
     def at_zeros(self) -> Evaluation:
-        """J, its gradient and the mistakes at weights of 0, without a read for margins.
+        """J, its gradient and the mistakes at weights of 0, without reading rows for margins.
 
-        All rows of a class are alike there.
+        All rows of a class have the same derivatives there.
         """
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
         loss = self.loss.column_loss
@@ -191,7 +191,7 @@ class Objective:
         return Evaluation(self.mean(loss_sum, W), self._scaled(gradient, W), mistakes)
 
     def _scaled(self, gradient: Array, W: Array) -> Array:
-        """A sum over rows as the derivative of J: of the mean, with the penalty's at W."""
+        """Turn a sum over rows into the derivative of J: the mean plus the penalty's gradient."""
         gradient /= self.source.weight_sum
         gradient += self.penalty.gradient(W)
         if not self.intercept:
@@ -199,11 +199,11 @@ class Objective:
         return gradient
 
     def hessian(self, W: Array, standardization: Standardization) -> tuple[Evaluation, Array]:
-        """What ``value_and_gradient`` gives, and the second derivative in standardised variables.
+        """As ``value_and_gradient``, and the second derivative in all standardised variables.
 
-        For all k(d + 1) of them. The biases of a loss that sees only differences of scores can
-        be shifted together at no cost; that direction gets a curvature of its own, so that the
-        matrix is not singular for it.
+        There are k(d + 1) variables. If the loss depends only on differences of scores, shifting
+        all biases together does not change J; that direction gets an artificial curvature, so that
+        the matrix is not singular.
         """
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
@@ -215,13 +215,13 @@ class Objective:
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
     def add_penalty(self, hessian: Array, standardization: Standardization) -> None:
-        """Its second derivative, to one in standardised variables: of one class or of all."""
+        """Add the penalty's second derivative in standardised variables, of one class or of all."""
         d = len(standardization.scale)
         penalty = self.penalty.diagonal((len(hessian) // d, d)) / standardization.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
 
     def regularise_biases(self, hessian: Array) -> None:
-        """Give a curvature to the biases where J has none: if unused, or shifted together."""
+        """Add curvature where J has none: unused biases, or all biases shifted together."""
         d = self.shape[1]
         k = len(hessian) // d
         biases = slice(d - 1, None, d)
@@ -238,7 +238,7 @@ class Objective:
         dtype: DTypeLike = np.float64,
         of: int | None = None,
     ) -> Array:
-        """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
+        """Second derivative in one class's variables, or the mean over classes: (d + 1, d + 1)."""
         asked = sums.ClassHessian(self.loss, W, standardization, dtype, of)
         with self._one_blas_thread():
             (hessian,) = self.source.total(asked)
@@ -254,7 +254,7 @@ class Objective:
         return curvature / self.source.weight_sum
 
     def _one_blas_thread(self) -> AbstractContextManager[object]:
-        """Threads work on blocks; BLAS's own would change bits."""
+        """Threads work on blocks; threads of BLAS would change bits."""
         rows = min(self.source.n_rows, GRAM_ROWS)
         return one_blas_thread(rows * self.shape[1] ** 2)
 
@@ -264,7 +264,7 @@ class Objective:
         if not self.intercept:
             V[:, -1] = 0.0
         (product,) = self.source.total(sums.HessianProduct(self.loss, W, V))
-        return self._scaled(product, V)  # of a square the second derivative is linear
+        return self._scaled(product, V)  # a quadratic penalty: its Hessian times V is its gradient
 
     def signed_row_sum(self) -> Array:
         """Weighted sum of y * (x, 1): the start of the batch perceptron.
@@ -295,7 +295,7 @@ class Objective:
         return mistakes
 
     def columns(self, features: Ints) -> FeatureColumns:
-        """Copies of some features, in increasing order; those asked for last are remembered."""
+        """Copies of some features, in increasing order; the last ones are cached."""
         last = self._known.last_read
         if last.columns is None:
             last.columns = FeatureColumns.of(
@@ -306,7 +306,7 @@ class Objective:
 
     @property
     def row_norm2(self) -> Array:
-        """``|x|^2`` of every row in memory, remembered."""
+        """``|x|^2`` of every row in memory, cached."""
         if self._known.row_norm2 is None:
             self._known.row_norm2 = self.in_memory.row_norms(squared=True)
         return self._known.row_norm2
@@ -315,10 +315,10 @@ class Objective:
     def mean_square(self) -> float:
         """Weighted mean of ``|x|^2``; infinite if it overflows.
 
-        Of sparse rows in memory from ``|x|^2`` of each: moments take as many numbers as features.
+        For sparse rows in memory it is computed from ``|x|^2``: moments would need d numbers.
         """
         if self.source.storage == "csr" and isinstance(self.source, InMemory):
-            self.row_norm2  # noqa: B018 (from then on it is known)
+            self.row_norm2  # noqa: B018 (computes and caches it)
         known = self.known_mean_square
         try:
             return self.moments.mean_square if known is None else known
@@ -327,7 +327,7 @@ class Objective:
 
     @property
     def known_mean_square(self) -> float | None:
-        """The same; None unless somebody has asked for ``|x|^2`` of every row."""
+        """``mean_square`` if ``|x|^2`` of every row is cached; else None."""
         known = self._known
         if known.mean_square is None and known.row_norm2 is not None:
             c, norm2 = self.in_memory.weight, known.row_norm2
@@ -337,14 +337,14 @@ class Objective:
 
     @property
     def moments(self) -> Moments:
-        """Mean and deviation of every feature, remembered."""
+        """Mean and deviation of every feature, cached."""
         if self._known.moments is None:
             self._known.moments = self._moments()
         return self._known.moments
 
     @property
     def feature_sizes(self) -> Array:
-        """Root mean square of every feature, remembered."""
+        """Root mean square of every feature, cached."""
         if self._known.feature_sizes is None:
             self._known.feature_sizes = np.hypot(*self.moments)
         return self._known.feature_sizes
@@ -358,13 +358,13 @@ class Objective:
                 "the features are too large: the sum of their squares overflows floating point; "
                 "scale them, e.g. with sklearn.preprocessing.StandardScaler"
             )
-        # What cancels to nothing or below is a constant feature, up to rounding.
+        # If the difference cancels, the feature is constant up to rounding.
         variance = square - offset**2
         deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
         return Moments(shift + offset, deviation)
 
     def largest_eigenvalue(self) -> float:
-        """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
+        """Largest eigenvalue of the mean of (x, 1)(x, 1)', on a sample of the rows."""
         source, d = self.sample(SAMPLE_ROWS).source, self.source.n_features
         raw = Standardization(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
         with self._one_blas_thread():
@@ -373,21 +373,21 @@ class Objective:
 
     @cached_property
     def standardization(self) -> Standardization:
-        """Variables in which features are centred and of one scale."""
+        """The change to variables in which features are centred and have one scale."""
         mean, deviation = self.moments
         curvature = self.loss.max_curvature or 1.0
         if not self.intercept:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
-        with np.errstate(over="ignore"):  # a feature that large is left where it is
+        with np.errstate(over="ignore"):  # a feature that large is not scaled
             square = curvature * deviation**2 + 2.0 * self.penalty.l2
         square = self.penalty.common_squares(square)
-        # A constant feature without penalty: J does not depend on it, any scale will do.
+        # A constant feature without penalty: J does not depend on it, so any scale works.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Standardization(mean, np.append(scale, np.sqrt(curvature)))
 
     def checked_standardization(self) -> Standardization:
-        """The same, refused where it would lose a feature that counts."""
+        """``standardization``; ValueError if it would lose a feature that matters."""
         if not self.penalty.coercive:
             refuse_underflow(self.moments, self._sums.sums)
         return self.standardization

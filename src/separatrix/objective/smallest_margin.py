@@ -1,4 +1,4 @@
-"""The smallest margin of the rows at some weights."""
+"""The smallest margin of the rows at given weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .objective import Objective
 
 
 def smallest_margin(objective: Objective, W: Array) -> float:
-    """The smallest margin of a row that counts, for losses of one margin or one for each class."""
+    """The smallest margin of a row that counts, for losses with one margin or one per class."""
     (margins,) = objective.source.total(SmallestMargins(objective.loss, W))
     return min(margins, default=np.inf)
 
@@ -26,7 +26,7 @@ class SmallestMargins(Sum[tuple[list[float]]]):
     W: Array
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """From scores of twice the working precision."""
+        """Uses scores of twice the working precision."""
         scores, _ = block.rows.compensated_scores(self.W)
         sign = self.loss.signs(block.y, scores)
         counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)

@@ -1,4 +1,4 @@
-"""Sums over rows that J and its derivatives are made of: what is asked of a source.
+"""The sums over rows from which J and its derivatives are computed.
 
 Each is a frozen, picklable :class:`separatrix.data.Sum` that writes nothing. With c_i the weight
 of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
@@ -38,12 +38,12 @@ from .thresholds import GRAM_TILE
 
 S = TypeVar("S")
 Given = tuple[S, Callable[[Any], Any]]
-"""A sum over rows as given, and what makes of it that over standardised rows."""
-COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
+"""A sum over raw rows, and the function that turns it into the sum over standardised rows."""
+COUNTED_ROWS = 2048  # rows whose scores for many weights are in memory at a time
 
 
 def as_it_is(sums: S) -> S:
-    """Nothing is to be made of it."""
+    """Return the sums unchanged."""
     return sums
 
 
@@ -59,7 +59,7 @@ class Value(Sum[tuple[float, float]]):
         return block.rows.value_gradient(block.y, self.loss, self.W, block.weight)
 
     def of_given(self, standardization: Standardization) -> Given[Value]:
-        """Scores are the same by other weights."""
+        """Raw rows with converted weights have the same scores."""
         return replace(self, W=standardization.to_weights(self.W)), as_it_is
 
 
@@ -70,11 +70,11 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
     loss: Loss
     W: Array
     float32_sums: bool = False
-    """Of dense float32 rows: right to about six digits, and twice as fast."""
+    """Sum dense float32 rows in float32: accurate to about six digits, and twice as fast."""
 
     def of(self, block: Block) -> tuple[float, float, Array]:
         """In one read of the rows."""
-        gradient = np.zeros(self.W.shape)  # not zeros_like: the loops need rows in a row
+        gradient = np.zeros(self.W.shape)  # not zeros_like: the loops need C order
         sums = block.rows.value_gradient(
             block.y, self.loss, self.W, block.weight, gradient, None, self.float32_sums
         )
@@ -82,17 +82,17 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     @property
     def by_blocks(self) -> bool:
-        """For a compiled loss."""
+        """Whether the loss is compiled."""
         return loops.compiled(self.loss) is not None
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:
-        """Threads go from block to block, without Python in between."""
+        """Threads take block after block without returning to Python."""
         return host_rows_of(rows.X).value_gradient_on_threads(
             rows.y, self.loss, self.W, rows.weight, edges, threads, self.float32_sums
         )
 
     def of_given(self, standardization: Standardization) -> Given[ValueGradient]:
-        """In double precision: means are still in the rows."""
+        """In double precision, as the raw rows are not centred."""
 
         def back(sums: tuple[float, float, Array]) -> tuple[float, float, Array]:
             return *sums[:2], standardization.gradient(sums[2])
@@ -102,7 +102,7 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
 @dataclass(frozen=True)
 class Hessian(Sum[tuple[float, float, Array, Array]]):
-    """What ``ValueGradient`` gives, and the second derivative by all standardised variables."""
+    """As ``ValueGradient``, and the second derivative in all standardised variables."""
 
     loss: Loss
     W: Array
@@ -127,7 +127,7 @@ class Hessian(Sum[tuple[float, float, Array, Array]]):
 
 @dataclass(frozen=True)
 class ClassHessian(Sum[tuple[Array]]):
-    """Second derivative by the standardised variables of one class, or the mean of all."""
+    """Second derivative in the standardised variables of one class, or the mean over classes."""
 
     loss: Loss
     W: Array
@@ -136,7 +136,7 @@ class ClassHessian(Sum[tuple[Array]]):
     of_class: int | None = None
 
     def curvature(self, block: Block) -> Array:
-        """Of every row by its score."""
+        """Second derivative of every row's loss by its score."""
         return class_curvature(block, self.loss, self.W, self.of_class)
 
     def of(self, block: Block) -> tuple[Array]:
@@ -145,11 +145,11 @@ class ClassHessian(Sum[tuple[Array]]):
 
     @property
     def batch_rows(self) -> int | None:
-        """Of many features the matrix is large."""
+        """With many features the matrix is large, so threads share its tiles."""
         return 2 * GRAM_ROWS if self.W.shape[1] > GRAM_TILE else None
 
     def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
-        """Summed once, in its precision."""
+        """One matrix, summed in ``dtype``."""
         parts = ((block.rows, self.curvature(block)) for block in batches)
         return (gram_blocked(parts, self.standardization, self.dtype, threads),)
 
@@ -161,16 +161,16 @@ class ClassHessian(Sum[tuple[Array]]):
 
 @dataclass(frozen=True)
 class WorkingHessian(Sum[tuple[Array]]):
-    """Second derivative by the standardised variables of some features, and the biases.
+    """Second derivative in the standardised variables of some features, and the biases.
 
-    For a loss with a column per class one matrix for each: (k, m, m); else one of all: (1, m, m).
+    For a loss with a column per class, one matrix per class: (k, m, m); else one: (1, m, m).
     """
 
     loss: Loss
     W: Array
     features: Ints
     standardization: Standardization
-    """Of these features."""
+    """The standardization of these features."""
 
     def of(self, block: Block) -> tuple[Array]:
         """In two reads of the block."""
@@ -206,7 +206,7 @@ class HessianProduct(Sum[tuple[Array]]):
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
         own, rows = self.loss.column_loss, block.rows
-        # Columns of a quadratic loss curve alike, at any score.
+        # The columns of a quadratic loss have the same curvature, at any score.
         if own is not None and (len(self.W) == 1 or own.constant_curvature is not None):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
             rows.hessian_product(np.asarray(curvature), self.V, product)
@@ -217,7 +217,7 @@ class HessianProduct(Sum[tuple[Array]]):
         return (product,)
 
     def of_given(self, standardization: Standardization) -> Given[HessianProduct]:
-        """By other weights, and back as a gradient is."""
+        """Convert W and V to raw rows; the product converts back like a gradient."""
         W, V = standardization.to_weights(self.W), standardization.to_weights(self.V)
 
         def back(sums: tuple[Array]) -> tuple[Array]:
@@ -228,7 +228,7 @@ class HessianProduct(Sum[tuple[Array]]):
 
 @dataclass(frozen=True)
 class BiasCurvature(Sum[tuple[Array]]):
-    """Second derivative by the biases."""
+    """Second derivative in the biases."""
 
     loss: Loss
     W: Array
@@ -254,21 +254,21 @@ class Gram(Sum[tuple[Array]]):
 
     standardization: Standardization
     batch_rows: int | None = None
-    """If threads are to share its tiles: rows at a time."""
+    """Rows at a time if threads are to share its tiles; else None."""
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
         return (block.rows.gram(block.weights, self.standardization),)
 
     def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
-        """Tile by tile."""
+        """Threads share the tiles."""
         parts = ((block.rows, block.weights) for block in batches)
         return (gram_blocked(parts, self.standardization, np.float64, threads),)
 
 
 @dataclass(frozen=True)
 class MomentSums(Sum[tuple[Array, Array, Array]]):
-    """By class the sums of x - shift and of 1, and the squares of x - shift over all rows."""
+    """Sums of x - shift and of 1 by class, and of the squares of x - shift over all rows."""
 
     shift: Array | None
     classes: int
@@ -290,7 +290,7 @@ class Mistakes(Sum[tuple[Array]]):
     candidates: Array
 
     def of(self, block: Block) -> tuple[Array]:
-        """(m,), for a few rows at a time."""
+        """(m,), a few rows at a time."""
         m, k, d = self.candidates.shape
         counts, weight = np.zeros(m), block.weights
         for start in range(0, len(block.y), COUNTED_ROWS):

@@ -1,4 +1,4 @@
-"""How rows are stored: the sums that any storage offers, and visits row by row where possible."""
+"""Storage of rows: every storage offers sums over rows, some also allow visits row by row."""
 
 from .base import Rows, Storage, Visits
 from .csr import CsrRows

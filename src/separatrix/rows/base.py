@@ -1,4 +1,4 @@
-"""What rows offer: sums in any storage, and visits one by one where that is possible."""
+"""The interface of rows: sums for any storage, and visits row by row where possible."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ Storage = Literal["dense", "csr"]
 
 
 class Rows(ABC):
-    """n rows of d features, x_i, in some storage; (x_i, 1) is what weights (k, d + 1) multiply.
+    """n rows x_i of d features, in some storage; weights (k, d + 1) multiply (x_i, 1).
 
-    Sums over rows are all that batch solvers need. Only some storages have their rows visited one
-    by one: see :attr:`visits`.
+    Batch solvers need sums over rows only. Some storages also allow visits row by row: see
+    :attr:`visits`.
     """
 
     __slots__ = ()
 
     compiled: ClassVar[bool] = False
-    """Whether a compiled loop reads them."""
+    """Whether compiled loops can read the rows."""
     storage: ClassVar[Storage] = "dense"
-    """``csr`` if only values that are not 0 are stored, so that rows are not centred."""
+    """``csr`` if only non-zero values are stored; such rows are not centred."""
 
     rounding: ClassVar[float] = EPS
-    """Largest relative error of a product, or of adding a number, in its sums."""
+    """Largest relative error of one multiplication or addition in its sums."""
 
     @property
     def X(self) -> Any:  # noqa: N802
-        """As ``Block.X`` holds them: dense rows are plain arrays there."""
+        """The rows as ``Block.X`` holds them: a plain array for dense rows."""
         return self
 
     @property
     def visits(self) -> Visits:
-        """The same rows for a visit one by one; TypeError where that is not possible."""
+        """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)
 
     # ---- storage -----------------------------------------------------------------------------
@@ -104,15 +104,15 @@ class Rows(ABC):
 
     @abstractmethod
     def features_as_dense(self, at: Ints) -> Array:
-        """A few features of all rows as a float64 array of its own."""
+        """A few features of all rows as a new float64 array."""
 
     @classmethod
     def concatenated(cls, parts: Sequence[Any]) -> Any:
-        """Rows of this storage, one part after another: copied."""
+        """Concatenate rows of this storage."""
         raise TypeError(f"{cls.__name__} cannot be concatenated")
 
     def to_dense(self) -> Array:
-        """The rows as a float64 array: for a few rows, never for all."""
+        """The rows as a float64 array; for a few rows only."""
         raise TypeError(f"{type(self).__name__} has no dense form")
 
     # ---- sums --------------------------------------------------------------------------------
@@ -175,22 +175,22 @@ class Rows(ABC):
     ) -> None:
         """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
 
-        With the number of its group for every row, sums of each group to (groups, d). A shift near
-        the means keeps large means from drowning small deviations; not of ``csr`` rows.
+        With the group number of every row, the sums of each group are added to (groups, d). A shift
+        near the means avoids cancellation where means are large; not for ``csr`` rows.
         """
 
     @abstractmethod
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
-        """Scores to twice the working precision: the nearest doubles, and the rest."""
+        """Scores to twice the working precision: the nearest doubles, and the remainders."""
 
     @abstractmethod
     def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
         """``coefficients' (rows, 1)`` to twice the working precision, in two parts."""
 
     def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
-        """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
+        """Add the weight of the correctly classified rows for each of many weights (m, k, d + 1).
 
-        On a tie of two classes that is the larger, of more the first.
+        Ties go to the larger of two classes, else to the first.
         """
         m, k, d = W.shape
         s = self.scores(W.reshape(m * k, d)).reshape(-1, m, k)
@@ -206,11 +206,11 @@ class Rows(ABC):
     def standardized(
         self, standardization: Standardization, dtype: DTypeLike = np.float64
     ) -> Array:
-        """``(x - mean, 1) / scale`` of a few rows: times the variables, their scores."""
+        """``(x - mean, 1) / scale`` of a few rows."""
         return standardization.rows(self.to_dense(), dtype)
 
     def sums_stored_alone(self, standardization: Standardization) -> bool:
-        """Whether products of features are summed over stored values, and centred afterwards."""
+        """Whether products are summed over stored values only, and centred afterwards."""
         return False
 
     def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
@@ -225,7 +225,7 @@ class Rows(ABC):
     ) -> Array:
         """Z' diag(weight) Z for the rows Z = (x - mean, 1) / scale: (d + 1, d + 1).
 
-        A few rows at a time in a precision; their sum is in float64.
+        Products of a few rows at a time are computed in ``dtype``; the total is in float64.
         """
         n, d = self.shape
         total = np.zeros((d + 1, d + 1))
@@ -242,21 +242,21 @@ class Rows(ABC):
 
 
 def not_in_memory(rows: Rows) -> TypeError:
-    """The error where a storage offers sums only."""
+    """The error for a storage that offers sums only."""
     return TypeError(
-        f"{type(rows).__name__} offers sums over its rows, but no visits row by row: use a solver "
-        "of all rows such as LBFGS() or Newton(), or pass a NumPy array or a SciPy sparse matrix"
+        f"{type(rows).__name__} offers sums over its rows, but no visits row by row: use a batch "
+        "solver such as LBFGS() or Newton(), or pass a NumPy array or a SciPy sparse matrix"
     )
 
 
 class Visits(ABC):
-    """Passes that change weights after every row; see the loops of the same names."""
+    """Passes that update weights after every row; see the loops of the same names."""
 
     __slots__ = ()
 
     @abstractmethod
     def screening_state(self, k: int) -> ScreeningState | None:
-        """What passes of the perceptron may remember of these rows, for k rows of weights."""
+        """Screening state of the perceptron for these rows, with k rows of weights."""
 
     @abstractmethod
     def online_pass(
@@ -267,30 +267,29 @@ class Visits(ABC):
         screening: ScreeningState | None = None,
         **numbers: Any,
     ) -> PassResult:
-        """Visit rows in an order and update the weights after every batch of them."""
+        """Visit rows in an order and update the weights after every batch."""
 
     @abstractmethod
     def coordinate_epoch(
         self, y: Array, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
     ) -> EpochResult:
-        """Visit rows in an order, each alpha of the dual to its best value."""
+        """Visit rows in an order and maximise the dual over each alpha."""
 
     @abstractmethod
     def ascent_round(
         self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
     ) -> RoundResult:
-        """Epochs over the active rows until the gap is small enough."""
+        """Run epochs over the active rows until the gap is small enough."""
 
     @abstractmethod
     def multiclass_epoch(
         self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
-        """Visit rows in an order, each row's alphas of the dual to their best values."""
+        """Visit rows in an order and maximise the dual over each row's alphas."""
 
     @abstractmethod
     def columns(self, features: Ints, means: Array) -> Any:
-        """Some features, each stored as a row, for descent along one weight after another.
+        """Some features, each stored as a row, for coordinate descent.
 
-        Dense ones are copied in double precision without their means; sparse ones stay as they
-        are.
+        Dense ones are centred copies in double precision; sparse ones are not centred.
         """

@@ -18,11 +18,11 @@ from .base import Storage
 from .host import HostRows
 from .thresholds import FEW_VALUES, GRAM_ROWS, OWN_GRAM_FEATURES, PRODUCT_ROWS
 
-FAR_FROM_0 = 1e4  # a mean in units of the scale: centred after the sum, 8 of 16 digits would stay
+FAR_FROM_0 = 1e4  # |mean| / scale: centring after the sum would keep 8 of 16 digits
 
 
 class CsrRows(CsrArrays, HostRows):
-    """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so a block is no copy."""
+    """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so blocks need no copy."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def X(self) -> CsrRows:  # noqa: N802
-        """The rows themselves: loops take them as a tuple of arrays."""
+        """The rows themselves: compiled loops take them as a tuple of arrays."""
         return self
 
     @property
@@ -65,15 +65,15 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def entries(self) -> slice:
-        """Where the values of these rows stand."""
+        """The slice of the values of these rows."""
         return slice(self.indptr[0], self.indptr[-1])
 
     def part(self, start: int, stop: int) -> CsrRows:
-        """Some rows: only their offsets."""
+        """Some rows: only the offsets change."""
         return self._replace(indptr=self.indptr[start : stop + 1])
 
     def own(self, data: AnyArray | None = None) -> CsrRows:
-        """The same rows with only the values that are theirs, or others in these places."""
+        """The same rows with their own values only, or with other values in these places."""
         at = self.entries
         values = self.data[at] if data is None else data
         return CsrRows(values, self.indices[at], self.indptr - self.indptr[0], self.n_features)
@@ -91,12 +91,12 @@ class CsrRows(CsrArrays, HostRows):
 
     @classmethod
     def of_scipy(cls, X: Any) -> CsrRows:
-        """Of a matrix of SciPy; offsets get the type of the indices."""
+        """From a SciPy matrix; offsets get the type of the indices."""
         offsets = X.indptr.astype(X.indices.dtype, copy=False)
         return cls(X.data, X.indices, offsets, X.shape[1])
 
     def with_values(self, values: AnyArray) -> CsrRows:
-        """Other values in the same places."""
+        """The same rows with other values in the same places."""
         return self._replace(data=values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> CsrRows:
@@ -111,7 +111,7 @@ class CsrRows(CsrArrays, HostRows):
         return rows, self.indices[entries]
 
     def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
-        """Values, indices and offsets from 0 on; and the number of features."""
+        """Values, indices and offsets that begin at 0; and the number of features."""
         data, indices, indptr, n_features = self.own()
         return {"data": data, "indices": indices, "indptr": indptr}, n_features
 
@@ -127,7 +127,7 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def sound(self) -> bool:
-        """Whether offsets are those of the values, and indices within the features in order."""
+        """Whether offsets match the values, and indices are in range and in order."""
         ends = self.indptr[0] == 0 and self.indptr[-1] == len(self.data)
         return bool(ends) and not loops.csr_flaw(self)
 
@@ -137,38 +137,38 @@ class CsrRows(CsrArrays, HostRows):
         return int(self.indices.itemsize)
 
     def widened(self, n_features: int) -> CsrRows:
-        """With more features, which have no values."""
+        """The same rows with more features, all zero."""
         return self._replace(n_features=n_features)
 
     def stored_features(self, most: int) -> AnyArray | None:
-        """Whether some row stores it, for every feature: (d,); None if more than ``most`` are."""
+        """For every feature, whether some row stores it: (d,); None if more than ``most`` are."""
         return loops.stored_features(self, most)
 
     def to_dense(self) -> Array:
-        """Filled with zeros, in float64."""
+        """Dense float64 array."""
         return to_dense(self)
 
     def dense_features(self, start: int, stop: int) -> Array:
-        """Some neighbouring features, filled with zeros."""
+        """Some neighbouring features as a dense array."""
         some: Array = self.as_scipy()[:, start:stop].toarray().astype(np.float64, copy=False)
         return some
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features, filled with zeros."""
+        """Some features as a dense array."""
         some: Array = self.as_scipy()[:, at].toarray().astype(np.float64, copy=False)
         return some
 
     def as_scipy(self) -> csr_array:
-        """For SciPy, whose first offset must be 0."""
+        """As a SciPy matrix, whose first offset must be 0."""
         at, offsets = self.entries, self.indptr - self.indptr[0]
         return csr_array((self.data[at], self.indices[at], offsets), shape=self.shape)
 
     def as_matrix(self) -> csr_array:
-        """A matrix of SciPy."""
+        """As a SciPy matrix."""
         return self.as_scipy()
 
     def row_products(self) -> Array:
-        """A few rows at a time, to save memory."""
+        """All products of two rows, computed a few rows at a time to save memory."""
         x = self.as_scipy().astype(np.float64, copy=False)
         turned, out = x.T.tocsr(), np.empty((x.shape[0], x.shape[0]))
         for start in range(0, len(out), PRODUCT_ROWS):
@@ -177,7 +177,7 @@ class CsrRows(CsrArrays, HostRows):
         return out
 
     def sums_stored_alone(self, standardization: Standardization) -> bool:
-        """Whether rows store few values, and can be centred after their products are summed."""
+        """Whether rows store few values and centring after the sum is accurate."""
         n, d = self.shape
         squares = float(np.sum(np.diff(self.indptr).astype(np.float64) ** 2))
         scale = standardization.scale[:-1]
@@ -186,7 +186,7 @@ class CsrRows(CsrArrays, HostRows):
         return squares <= FEW_VALUES * n * d**2 and bool(np.all(near & squared))
 
     def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
-        """From stored values alone."""
+        """Add ``gram`` from stored values only."""
         loops.gram(self, weight, standardization.mean, 1.0 / standardization.scale, out)
 
     def gram(
@@ -195,7 +195,7 @@ class CsrRows(CsrArrays, HostRows):
         standardization: Standardization,
         dtype: DTypeLike = np.float64,
     ) -> Array:
-        """Of few stored values these alone; else a few rows at a time are filled with zeros."""
+        """From stored values only if there are few; else from a few dense rows at a time."""
         n, d = self.shape
         total = np.zeros((d + 1, d + 1))
         if self.sums_stored_alone(standardization):
@@ -221,7 +221,7 @@ class CsrRows(CsrArrays, HostRows):
 
     @classmethod
     def concatenated(cls, parts: Sequence[CsrRows]) -> CsrRows:
-        """Rows one part after another: copied."""
+        """Concatenate rows."""
         lengths = np.concatenate([rows.row_sizes for rows in parts])
         return cls(
             np.concatenate([rows.data[rows.entries] for rows in parts]),
@@ -231,5 +231,5 @@ class CsrRows(CsrArrays, HostRows):
         )
 
     def columns(self, features: Ints, means: Array) -> CsrRows:
-        """As they are: means would fill them."""
+        """Some features as rows, not centred: means would make them dense."""
         return CsrRows(*loops.csr_columns(self, features))

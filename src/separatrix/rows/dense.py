@@ -1,4 +1,4 @@
-"""Rows as a plain array."""
+"""Rows in a plain array."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DenseRows(HostRows):
         return DenseRows(self.X[start:stop])
 
     def take(self, at: Ints) -> DenseRows:
-        """Some rows in the order given; increasing runs are no copy."""
+        """Some rows in the given order; runs of neighbours are views."""
         if len(at) and at[-1] - at[0] == len(at) - 1 and np.all(np.diff(at) == 1):
             return DenseRows(self.X[at[0] : at[-1] + 1])
         return DenseRows(self.X.take(at, axis=0))  # twice as fast as X[at]
@@ -71,7 +71,7 @@ class DenseRows(HostRows):
         return DenseRows(self.X.take(at, axis=1))
 
     def with_values(self, values: AnyArray) -> DenseRows:
-        """Another array."""
+        """Rows of another array."""
         return DenseRows(values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> DenseRows:
@@ -83,23 +83,23 @@ class DenseRows(HostRows):
         return np.divmod(entries, self.X.shape[1])
 
     def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
-        """The array."""
+        """The array, named ``X``."""
         return {"X": self.X}, None
 
     @property
     def stored_by_feature(self) -> Ints:
-        """All rows, for every feature."""
+        """The number of rows, for every feature."""
         n, d = self.X.shape
         return np.full(d, n)
 
     def squares(self, shift: Array | None) -> DenseRows:
-        """Squares of values less a shift."""
+        """Squares of values minus a shift."""
         with np.errstate(over="ignore"):
             away = np.subtract(self.X, 0.0 if shift is None else shift, dtype=np.float64)
             return DenseRows(np.multiply(away, away, out=away))
 
     def to_dense(self) -> Array:
-        """In float64: a copy only of float32 rows."""
+        """In float64; copied only from float32."""
         return self.X.astype(np.float64, copy=False)
 
     def dense_features(self, start: int, stop: int) -> Array:
@@ -111,7 +111,7 @@ class DenseRows(HostRows):
         return self.X[:, at].astype(np.float64)
 
     def as_scipy(self) -> csr_array:
-        """Without the zeros."""
+        """As a SciPy matrix without the zeros."""
         return csr_array(self.X)
 
     def as_matrix(self) -> AnyArray:
@@ -119,7 +119,7 @@ class DenseRows(HostRows):
         return self.X
 
     def row_products(self) -> Array:
-        """By BLAS."""
+        """All products of two rows, by BLAS."""
         rows = self.to_dense()
         out: Array = rows @ rows.T
         return out
@@ -141,7 +141,7 @@ class DenseRows(HostRows):
         standardization: Standardization,
         dtype: DTypeLike = np.float64,
     ) -> Array:
-        """Of few features by a loop of our own, of many by BLAS."""
+        """By a compiled loop for few features, by BLAS for many."""
         d = self.X.shape[1]
         if d > OWN_GRAM_FEATURES:
             return super().gram(weight, standardization, dtype)
@@ -159,12 +159,12 @@ class DenseRows(HostRows):
 
     @property
     def row_sizes(self) -> Ints:
-        """All features, for every row."""
+        """The number of features, for every row."""
         n, d = self.X.shape
         return np.full(n, d)
 
     def columns(self, features: Ints, means: Array) -> DenseRows:
-        """Centred copies in float64."""
+        """Some features as rows: centred copies in float64."""
         taken = self.X.take(features, axis=1).T.astype(np.float64, order="C")
         taken -= means[features, None]
         return DenseRows(taken)

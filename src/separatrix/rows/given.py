@@ -26,12 +26,12 @@ def rows_of(X: RowsLike) -> Rows: ...
 
 
 def rows_of(X: RowsLike) -> Rows:
-    """The sums that rows offer, and their visits."""
+    """Rows of any storage with their sums and visits; wraps plain arrays."""
     return DenseRows(X) if isinstance(X, np.ndarray) else X
 
 
 def host_rows_of(X: RowsLike) -> HostRows:
-    """Rows whose stored values are in memory; TypeError for any other storage."""
+    """Rows in main memory; TypeError for any other storage."""
     rows = rows_of(X)
     if not isinstance(rows, HostRows):
         raise not_in_memory(rows)
@@ -39,7 +39,7 @@ def host_rows_of(X: RowsLike) -> HostRows:
 
 
 def concatenate_rows(parts: Sequence[RowsLike]) -> Any:
-    """Rows of one storage, one part after another: copied."""
+    """Concatenate rows of one storage."""
     first, *_ = parts
     if isinstance(first, np.ndarray):
         return np.concatenate([rows for rows in parts if isinstance(rows, np.ndarray)])

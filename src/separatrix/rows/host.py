@@ -1,4 +1,4 @@
-"""Rows in arrays in memory, which the compiled loops read: all of these loops are called here."""
+"""Rows in main memory: they are passed to the compiled loops here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ H = TypeVar("H", bound="HostRows")
 
 
 class HostRows(Rows, Visits):
-    """Rows in arrays in memory. ``X`` is what loops take."""
+    """Rows in arrays in memory. ``X`` is passed to the loops."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class HostRows(Rows, Visits):
     @property
     @abstractmethod
     def values(self) -> AnyArray:
-        """The array of stored values, which may be of more rows than these."""
+        """The array of stored values; it may contain values of other rows too."""
 
     @abstractmethod
     def with_values(self: H, values: AnyArray) -> H:
@@ -50,11 +50,11 @@ class HostRows(Rows, Visits):
 
     @abstractmethod
     def per_feature(self: H, function: Any, numbers: AnyArray) -> H:
-        """A function of every stored value in float64 and the number of its feature."""
+        """Apply a function of the stored values in float64 and their feature's number."""
 
     @abstractmethod
     def places(self, entries: Ints) -> tuple[Ints, Ints]:
-        """Rows and features of some stored values, by their places in ``values``."""
+        """Rows and features of some stored values, given by their positions in ``values``."""
 
     def place_of(self, entry: int) -> tuple[int, int]:
         """Row and feature of one stored value."""
@@ -63,20 +63,20 @@ class HostRows(Rows, Visits):
 
     @abstractmethod
     def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
-        """The arrays of these rows alone by name; and for sparse rows the number of features."""
+        """The arrays of these rows only, by name; and for sparse rows the number of features."""
 
     @property
     @abstractmethod
     def stored_by_feature(self) -> Ints:
-        """How many values are stored of every feature: (d,)."""
+        """Number of stored values of every feature: (d,)."""
 
     @abstractmethod
     def dense_features(self, start: int, stop: int) -> Array:
-        """Features start, ..., stop - 1 of all rows as a float64 array of its own."""
+        """Features start, ..., stop - 1 of all rows as a new float64 array."""
 
     @abstractmethod
     def as_scipy(self) -> csr_array:
-        """The same rows as a matrix of SciPy."""
+        """The same rows as a SciPy matrix."""
 
     @abstractmethod
     def as_matrix(self) -> Any:
@@ -89,11 +89,11 @@ class HostRows(Rows, Visits):
 
     @abstractmethod
     def squares(self, shift: Array | None) -> HostRows:
-        """Squares of values less a shift, in float64; sparse rows have no shift."""
+        """Squares of values minus a shift, in float64; sparse rows have no shift."""
 
     @property
     def sound(self) -> bool:
-        """Whether indices point to values and features that exist: loops go where they point."""
+        """Whether all indices are in range: the loops do not check them."""
         return True
 
     @property
@@ -107,7 +107,7 @@ class HostRows(Rows, Visits):
         return 0
 
     def widened(self: H, n_features: int) -> H:
-        """Sparse rows with more features, which have no values."""
+        """Sparse rows with more features, all zero."""
         return self
 
     @abstractmethod
@@ -139,7 +139,7 @@ class HostRows(Rows, Visits):
         curvature: Array | None = None,
         float32_sums: bool = False,
     ) -> tuple[float, float]:
-        """In one read of the rows."""
+        """See :meth:`Rows.value_gradient`: one read of the rows."""
         return loops.batch_pass(
             self.X, y, loss, W, weight=weight, gradient=gradient, curvature=curvature,
             float32_sums=float32_sums,
@@ -155,9 +155,9 @@ class HostRows(Rows, Visits):
         threads: int,
         float32_sums: bool,
     ) -> tuple[float, float, Array]:
-        """The same for a compiled loss over the rows between the edges, with the bits of each.
+        """``value_gradient`` of a compiled loss, over blocks between the edges, with the same bits.
 
-        Threads go from block to block, without Python in between.
+        Threads take block after block without returning to Python.
         """
         k = len(W)
         in_lines = k if k > 1 and self.storage == "csr" else 0
@@ -186,7 +186,7 @@ class HostRows(Rows, Visits):
         loops.transpose_product(self.X, coefficients, out)
 
     def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
-        """In one read of the rows."""
+        """See :meth:`Rows.hessian_product`: one read of the rows."""
         loops.hessian_product(self.X, curvature, V, out)
 
     def squared_norms(self, out: Array | None = None) -> Array:
@@ -201,7 +201,7 @@ class HostRows(Rows, Visits):
         sum: Array,
         squares: Array,
     ) -> None:
-        """Add column sums of rows - shift, and of their squares."""
+        """Add weighted column sums of rows - shift, and of their squares."""
         loops.moments(self.X, weight, group, shift, sum, squares)
 
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
@@ -213,17 +213,17 @@ class HostRows(Rows, Visits):
         return loops.compensated_transpose_product(self.X, coefficients)
 
     def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
-        """Without an array of all scores."""
+        """See :meth:`Rows.weighted_correct`; scores are not stored."""
         loops.weighted_correct(self.X, y, weight, W, right)
 
     def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
-        """In one read of the rows."""
+        """See :meth:`Rows.max_standardised_norm2`: one read of the rows."""
         return loops.max_standardised_norm2(self.X, weight, mean, factor)
 
     # ---- visits ------------------------------------------------------------------------------
 
     def screening_state(self, k: int) -> loops.ScreeningState | None:
-        """What passes of the perceptron may remember of these rows."""
+        """See :func:`separatrix.loops.screening_state`."""
         return loops.screening_state(self.X, k)
 
     def online_pass(
@@ -246,13 +246,13 @@ class HostRows(Rows, Visits):
     def column_model(
         self, curvature: Array, ridge: Array, thresholds: Array, bias: bool
     ) -> loops.ColumnModel:
-        """A model of J by these rows, which are features; see :func:`separatrix.loops`."""
+        """A model of J for these rows, which are features; see ``loops.column_model``."""
         return loops.column_model(self.X, curvature, ridge, thresholds, bias)
 
     def column_descent(
         self, model: loops.ColumnModel, *state: Any, **limits: Any
     ) -> loops.ColumnDescentResult:
-        """Descent along one weight of a model of these rows after another."""
+        """Coordinate descent on a model of these rows; see ``loops.column_descent``."""
         return loops.column_descent(model, *state, **limits)
 
     def ascent_round(

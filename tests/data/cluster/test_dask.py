@@ -262,9 +262,9 @@ def test_row_by_row_the_weights_of_parts_are_mixed(client):
 def test_what_takes_arrays_alone_says_so():
     X, y = in_chunks(*problem()[:2])
     for ask in (KernelPerceptron().fit, LinearClassifier().partial_fit):
-        with pytest.raises(TypeError, match=r"[Xy] is a collection of Dask's.*\.compute\(\)"):
+        with pytest.raises(TypeError, match=r"[Xy] is a Dask collection.*\.compute\(\)"):
             ask(X, y)
-    with pytest.raises(TypeError, match=r"y is a collection of Dask's.*y\.compute\(\)"):
+    with pytest.raises(TypeError, match=r"y is a Dask collection.*y\.compute\(\)"):
         LinearClassifier().fit(problem()[0], y)
 
 
@@ -314,7 +314,7 @@ def test_lengths_that_do_not_fit(client):
         LinearClassifier().fit(in_delayed(X, y)[0], in_delayed(X, y)[1][:3])
     with pytest.raises(ValueError, match=r"y is None: pass the labels"):
         LinearClassifier().fit(rows)
-    with pytest.raises(TypeError, match=r"y is a builtins.str beside a collection of Dask's"):
+    with pytest.raises(TypeError, match=r"y is a builtins.str, but X or y is a Dask collection"):
         LinearClassifier().fit(rows, "labels")
 
 

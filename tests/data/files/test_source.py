@@ -90,7 +90,7 @@ def test_rows_that_change_between_passes_are_noticed():
             labels[5] = 1 - labels[5]
         yield X, labels
 
-    with pytest.raises(ValueError, match="expected the same rows at each pass"):
+    with pytest.raises(ValueError, match="expected the same rows in each pass"):
         LinearClassifier().fit(separatrix.read(pieces))
     calls.clear()
 

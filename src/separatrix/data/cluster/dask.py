@@ -1,11 +1,10 @@
-"""Dask as an engine: parts are futures that the scheduler keeps, and makes again if they are lost.
+"""Dask as an engine: parts are futures, which the scheduler keeps and recomputes if lost.
 
-A pass is one call to all workers, which answer for the parts that they have: what is asked goes
-from the client to the scheduler once, from there to every worker once, and no task is made. For
-parts that nobody answered for, such as those of a worker that died, there is one task for every run
-of neighbouring ones, which depends on their futures: the scheduler has them made again by others,
-and the task run there. A pass loses time, and nothing else. The engine learns of it from the
-addresses of who answered.
+A pass is one call to all workers, which answer for their parts: the query goes from the client to
+the scheduler once and from there to every worker once, without tasks. For parts without an answer,
+such as those of a worker that died, there is one task per run of neighbours, which depends on their
+futures: the scheduler recomputes them elsewhere and runs the task there. A pass then only takes
+longer. The engine notices it from the addresses of the workers that answered.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ STOPPED = "asked to stop while workers summed over their rows"
 
 
 class _AllWorkersReplaced(Exception):
-    """None of the workers that parts were sent to exists any more, and there are others."""
+    """None of the workers that parts were sent to exists any more, but there are others."""
 
 
 @dataclass
@@ -42,13 +41,13 @@ class WorkerParts:
     worker: str
     parts: range
     done: int = 0
-    """Changes that the parts have gone through there."""
+    """Number of changes that were applied to the parts there."""
 
 
 class DaskEngine(Engine):
-    """Parts on the workers of a Dask client: each made of its rows, labels and weights, delayed.
+    """Parts on the workers of a Dask client, each from delayed rows, labels and weights.
 
-    A worker that joins has no parts until the next fit, or until others are lost.
+    A worker that joins gets no parts until the next fit, or until other parts are lost.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class DaskEngine(Engine):
         self.last_tasks = time.monotonic()
 
     def place(self) -> None:
-        """Neighbouring parts on one worker, as many as it has threads to serve."""
+        """Place neighbouring parts on one worker, in proportion to its threads."""
         from dask import delayed
 
         make = delayed(self.make, pure=False)  # parts change: no two fits may share them
@@ -89,7 +88,7 @@ class DaskEngine(Engine):
             first = stop
 
     def total(self, of: PartSum[T]) -> T:
-        """One call to all workers; then tasks, until they have answered for all parts."""
+        """One call to all workers; then tasks until all parts are answered for."""
         answers, moved = self._called(of), False
         asked = [run for run in self.runs if run.parts.start not in answers]
         while asked:
@@ -117,7 +116,7 @@ class DaskEngine(Engine):
         return found  # type: ignore[no-any-return]  # workers sent it: no type comes with it
 
     def replace_lost(self) -> None:
-        """Runs of workers that are gone, cut up among those with the fewest parts."""
+        """Divide the parts of lost workers among those with the fewest parts."""
         threads = self._workers()
         if not threads:  # the next sum waits for some
             return
@@ -153,10 +152,10 @@ class DaskEngine(Engine):
                 raise loops.Interrupted(STOPPED)
         found: dict[int, list[Node]] = {}
         try:
-            for told in call.result().values():
-                # An error is that a worker died; or a task will meet it again, and tell of it.
-                found.update(told if isinstance(told, dict) else {})
-        except OSError:  # there is no scheduler, as the task will tell
+            for answer in call.result().values():
+                # An error means that a worker died, or recurs in a task, which raises it.
+                found.update(answer if isinstance(answer, dict) else {})
+        except OSError:  # there is no scheduler; the task will raise
             return {}
         for run in self.runs:
             if run.parts.start in found:
@@ -177,7 +176,7 @@ class DaskEngine(Engine):
         return self._results(tasks)
 
     def _wait(self, tasks: list[Any]) -> None:
-        """Until all are done; Ctrl-C, and a cluster without workers, end it.
+        """Wait until all are done; Ctrl-C and a cluster without workers end it.
 
         Tasks that were sent to workers none of which exists any more are never scheduled again,
         although they may run elsewhere: Dask looks only at the addresses (seen with 2026.8).
@@ -216,19 +215,19 @@ class DaskEngine(Engine):
             found: list[Folded] = self.client.gather(tasks)
         except KilledWorker as error:
             raise RuntimeError(
-                f"workers died again and again while they worked on the same parts ({error}); they "
+                f"workers died repeatedly while they processed the same parts ({error}); they "
                 "may lack memory: take smaller chunks, or workers with more memory."
             ) from error
         except CancelledError as error:
             raise RuntimeError(
-                "rows were lost with the worker that held them, and cannot be made again: data "
-                "that was scattered, or computed by another client, has no recipe; pass "
-                "collections that know how they are made, such as those of dask's readers."
+                "rows were lost with their worker and cannot be recomputed: scattered data and "
+                "data computed by another client have no task graph; pass collections that can "
+                "be recomputed, such as those of dask's readers."
             ) from error
         return found
 
     def _workers(self) -> dict[str, int]:
-        """Threads of every worker, asked of the scheduler: what a client knows may be cut short."""
+        """Threads of every worker, from the scheduler: the client's list may be truncated."""
         try:
             found: dict[str, int] = self.client.nthreads()
         except OSError:  # no scheduler either
@@ -253,7 +252,7 @@ async def _fold_present(
     changes: Sequence[Change],
     dask_worker: Any,
 ) -> dict[int, list[Node]]:
-    """On a worker, on the threads of its tasks: of runs of which it has all parts."""
+    """Sum the runs whose parts are all present; runs on a worker's task threads."""
     found: dict[int, list[Node]] = {}
     for numbers, done in asked.get(dask_worker.address, ()):
         try:
@@ -270,7 +269,7 @@ async def _fold_present(
 
 
 def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[Change]) -> Folded:
-    """On a worker, with all of its threads: it has no other task of the same pass."""
+    """Sum with all threads of a worker: it has no other task of the same pass."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -278,5 +277,5 @@ def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[C
 
 
 def _key(of: Any) -> str:
-    """A name by which a pass can be told on Dask's dashboard."""
+    """A name that identifies a pass on Dask's dashboard."""
     return f"separatrix-{type(getattr(of, 'sum', of)).__name__.lower()}-{uuid4().hex}"

@@ -15,27 +15,27 @@ from .source import ClusterSource
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of Dask's, or a list of delayed parts; Dask is not imported."""
+    """Whether X is a Dask collection or a list of delayed parts; does not import Dask."""
     first = X[0] if isinstance(X, (list, tuple)) and X else X
     return type(first).__module__.partition(".")[0] in DASK
 
 
 def dask_source(X: Any, y: Any, sample_weight: Any) -> ClusterSource:
-    """The rows of collections as a source, on the workers of the active client."""
+    """A source of the rows of collections, on the workers of the active client."""
     return ClusterSource(DaskEngine(active_client(), delayed_parts(X, y, sample_weight)))
 
 
 def dask_files(parts: Sequence[FilePart]) -> DaskEngine:
-    """What has the workers of the active client read files."""
+    """An engine that lets the workers of the active client read files."""
     client = active_client("engine='dask' has workers read files", "leave out engine")
     return DaskEngine(client, [(part,) for part in parts], named)
 
 
 def active_client(
-    what: str = "X is a collection of Dask's",
+    what: str = "X is a Dask collection",
     otherwise: str = "pass X.compute() if it fits into memory",
 ) -> Any:
-    """That of the cluster in use; an error that says how to start one."""
+    """The active client; an error that says how to start one if there is none."""
     from distributed import get_client
 
     try:
@@ -76,7 +76,7 @@ def delayed_parts(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, 
 def delayed_blocks(
     collection: Any, name: str, chunks: tuple[float, ...] | None = None
 ) -> tuple[list[Any], Any]:
-    """Delayed blocks of whole rows, cut as told if lengths are known; and how they are cut."""
+    """Delayed blocks of whole rows, cut as given if lengths are known; and their lengths."""
     import dask.array as da
     from dask.delayed import Delayed
 
@@ -91,8 +91,8 @@ def delayed_blocks(
             return list(collection.to_delayed()), None
         return _array_blocks(collection, name, chunks)
     raise TypeError(
-        f"{name} is a {type(collection).__module__}.{type(collection).__name__} beside a "
-        "collection of Dask's; expected a dask array, frame or series in the same parts, or a list "
+        f"{name} is a {type(collection).__module__}.{type(collection).__name__}, but X or y is a "
+        "Dask collection; expected a dask array, frame or series in the same parts, or a list "
         "of delayed parts."
     )
 

@@ -1,4 +1,4 @@
-"""The seam between a source whose rows are elsewhere and the engine that holds them."""
+"""The interface between a source of remote rows and the engine that stores them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class Engine(ABC):
-    """Numbered parts of the rows on workers: another engine is one more class of this kind.
+    """Numbered parts of the rows on workers: the base class of engines.
 
-    It has three verbs: ``place`` parts and keep them, ``total`` one sum over all of them, and
-    ``replace_lost``, which notices those whose worker is gone. Parts go through ``changes``, such
-    as the numbers that labels become, each once and in their order; a part that is made again goes
-    through all of them again, and so comes to the same bits.
+    It has three methods: ``place`` stores parts, ``total`` computes one sum over all of them, and
+    ``replace_lost`` moves those whose worker is gone. ``changes``, such as the encoding of labels,
+    are applied to every part once and in order; a part that is recomputed goes through all of them
+    again, and so gets the same bits.
     """
 
     n_parts: int
@@ -26,20 +26,20 @@ class Engine(ABC):
 
     @abstractmethod
     def place(self) -> None:
-        """Make the parts where they are to stay: neighbouring ones on one worker."""
+        """Create the parts on workers: neighbouring ones on the same worker."""
 
     @abstractmethod
     def total(self, of: PartSum[T]) -> T:
         """The sum over all parts, entry by entry, along one binary tree over their numbers.
 
-        What is asked goes out once per worker; back come sums of whole subtrees. So the bits depend
-        on the parts alone, not on who holds which.
+        The query is sent once per worker, which returns sums of whole subtrees. So the bits depend
+        only on the parts, not on which worker holds them.
         """
 
     @abstractmethod
     def replace_lost(self) -> None:
-        """Let other workers have the parts of those that are gone."""
+        """Assign the parts of lost workers to others."""
 
     def change(self, change: Change) -> None:
-        """Let every part go through a change, before it is asked anything more."""
+        """Apply a change to every part before the next query."""
         self.changes.append(change)

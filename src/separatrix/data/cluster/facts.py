@@ -1,4 +1,4 @@
-"""What every part tells of itself before a fit, and whether the parts fit together."""
+"""Facts about every part before a fit, and the check that parts are compatible."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class PartFacts:
     number: int
     rows: int
     present: int = 0
-    """Rows whose weight is not 0."""
+    """Number of rows of non-zero weight."""
     n_features: int = 0
     names: tuple[str, ...] | None = None
     storage: Storage = "dense"
     dtype: str = "float64"
     values: int = 0
-    """Stored ones."""
+    """Number of stored values."""
     index_bytes: int = 0
     labels: AnyArray = field(default_factory=lambda: np.empty(0))
-    """Distinct ones of rows that count."""
+    """Distinct labels of rows of non-zero weight."""
     weights: Array = field(default_factory=lambda: np.empty(0))
-    """What the rows of each weigh."""
+    """Sum of the weights of each label."""
 
 
 @dataclass(frozen=True)
 class FactsOf:
-    """What each part tells."""
+    """Collects the facts about each part."""
 
     def __call__(self, part: Part, threads: int) -> tuple[list[PartFacts]]:
         """Of one part."""
@@ -55,7 +55,7 @@ class FactsOf:
 
 
 def check_alike(found: Sequence[PartFacts]) -> list[PartFacts]:
-    """Those of parts that have rows, all of one kind; else an error that names two parts."""
+    """Facts of the non-empty parts, which must be compatible; the error names two parts."""
     filled = [facts for facts in found if facts.rows]
     if not filled:
         raise ValueError(

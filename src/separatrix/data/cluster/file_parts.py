@@ -1,8 +1,8 @@
-"""Files that workers read by themselves, with the columns, dictionaries and means of one machine.
+"""Files that workers read themselves, with shared columns, dictionaries and means.
 
-Parts are whole files, or of Parquet some row groups. First they are only named. A first pass over
-them finds what types, categories and means there are; what each part finds is merged along the
-tree. Then the rows are read, once, to stay with the worker. A part that is lost is read again.
+Parts are whole files, or some row groups of Parquet. First they are only named. A first pass finds
+types, categories and means, which are merged along the tree. Then each worker reads its rows once
+and keeps them. A part that is lost is read again.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ PIECE_ROWS = 1 << 13  # that are decoded at a time
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file, or some row groups of it, as whoever asks sees it."""
+    """A file, or some row groups of it, as the client sees it."""
 
     path: Path
     size: int
     digest: str
-    """Of samples of its content: copies on several machines differ in times."""
+    """Digest of samples of its content: copies on several machines differ in times."""
     format: str
     groups: tuple[int, int] | None = None
-    """First row group and the one after the last; None: all there is."""
+    """First row group and the one after the last; None: the whole file."""
 
     def __str__(self) -> str:
         return str(self.path)
 
     def findings(self) -> Any:
-        """What it tells of all files."""
+        """Its findings about all files."""
         return self._checked().findings()
 
     def open(self, common: Any) -> Reader:
-        """Its reader, with what is known of all files."""
+        """Its reader, given what is known about all files."""
         return self._checked().as_part(common, self.groups)
 
     def _checked(self) -> SharedFiles:
@@ -159,7 +159,7 @@ def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: 
 
 @dataclass(frozen=True)
 class Findings:
-    """What each file tells of all: types of columns, or how many features there are."""
+    """What each file shows about all files: types of columns, or the number of features."""
 
     def __call__(self, part: Part, threads: int) -> tuple[Any]:
         """Of one part."""

@@ -36,11 +36,11 @@ class Part:
     names: tuple[str, ...] | None
     """Of its columns, if they have any."""
     start: int = 0
-    """Where its rows stand in the whole, once that is known."""
+    """The number of its first row in the data, once known."""
     changes: int = 0
-    """How many it has gone through."""
+    """Number of changes that were applied."""
     kept: dict[str, AnyArray] = field(default_factory=dict)
-    """Numbers kept beside the rows, by the name of who asked for them."""
+    """Numbers stored with the rows, by the name of their ``RowNumbers``."""
     file: Any = None
     """Where its rows are to be read from, if they do not come by themselves."""
 
@@ -67,7 +67,7 @@ class Part:
 
 
 class PartSum(Protocol[T_co]):
-    """What is asked of all parts: of one of them, on so many threads; None: nothing to add."""
+    """A query of all parts: applied to one part, on some threads; None adds nothing."""
 
     def __call__(self, part: Part, threads: int) -> T_co | None:
         """Of one part."""
@@ -104,7 +104,7 @@ class Folded(NamedTuple):
     """What a worker found of some neighbouring parts."""
 
     nodes: list[Node] | None
-    """None: some of them have not gone through all changes that were taken for granted."""
+    """None if some parts lack changes that were assumed to be applied."""
     worker: str
 
 
@@ -113,13 +113,13 @@ def fold(
 ) -> list[Node] | None:
     """Whole nodes of the tree over part numbers, of parts side by side.
 
-    First the parts go through the changes that are new; so many before were made already, unless
-    a part was made again since: then nothing is done.
+    First the new changes are applied to the parts. If a part was recomputed since and lacks earlier
+    changes, nothing is done.
     """
     if any(part.changes < done for part in parts):
         return None
     tree = TreeSum()
-    with np.errstate(all="ignore"):  # what overflows is met where sums are looked at
+    with np.errstate(all="ignore"):  # overflow is detected where sums are used
         for part in parts:
             for change in changes[part.changes - done :]:
                 change(part)

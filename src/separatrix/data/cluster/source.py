@@ -28,10 +28,10 @@ from .parts import Part, SumOver
 
 
 class ClusterSource(Source):
-    """Rows that workers hold in memory, part by part: sums are made there, and only they travel.
+    """Rows that workers hold in memory, part by part: only sums are sent back.
 
-    Results depend on where parts end, in their last bits, and on nothing else: not on the number of
-    workers, nor on who holds which part. Parts without rows are allowed.
+    The last bits of results depend on part boundaries, but not on the number of workers or on which
+    worker holds which part. Empty parts are allowed.
     """
 
     def __init__(self, engine: Engine, placed: bool = False) -> None:
@@ -56,7 +56,7 @@ class ClusterSource(Source):
 
     @property
     def length(self) -> int:
-        """Number of all rows, also of those of weight 0."""
+        """Number of all rows, including those of weight 0."""
         return sum(self.lengths)
 
     @property
@@ -65,7 +65,7 @@ class ClusterSource(Source):
         return float(self.class_weight_sums().sum())
 
     def class_weight_sums(self) -> Array:
-        """What the rows of every class weigh, known since parts were placed."""
+        """Sum of the weights of every class, known since parts were placed."""
         return self._class_weight_sums.copy()
 
     @cached_property
@@ -120,7 +120,7 @@ class ClusterSource(Source):
             yield block
 
     def sample(self, size: int) -> InMemory:
-        """At most so many random rows, the same ones each time, wherever parts end."""
+        """At most ``size`` random rows: the same at each call and for any parts."""
         counts = np.zeros(len(self.lengths), dtype=np.int64)
         counts[[facts.number for facts in self.facts]] = [facts.present for facts in self.facts]
         before = tuple((np.cumsum(counts) - counts).tolist())
@@ -146,7 +146,7 @@ class ClusterSource(Source):
         return blake2b(repr(names).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
     def fingerprint(self) -> str:
-        """A name for the data and for where its parts end: no worker sees all of it."""
+        """A hash of the data and its part boundaries, as no worker sees all of it."""
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class ClusterSource(Source):
 
 
 class PartNumbers(RowNumbers):
-    """Numbers kept with the parts, until nobody asks for them any more."""
+    """Numbers stored with the parts until they are no longer used."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.name = engine, uuid4().hex
@@ -171,7 +171,7 @@ class PartNumbers(RowNumbers):
 
 @dataclass(frozen=True)
 class Advanced:
-    """The change of numbers that are kept beside the rows."""
+    """The change of numbers that are stored with the rows."""
 
     name: str
     change: RowChange

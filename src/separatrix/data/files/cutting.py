@@ -1,4 +1,4 @@
-"""Pieces as readers give them, cut into blocks whose edges no reader decides."""
+"""Cut pieces from readers into blocks whose boundaries do not depend on the reader."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .thresholds import DENSE_BLOCK_VALUES, MOST_BLOCK_ROWS, SPARSE_BLOCK_ROWS
 
 
 def default_block_rows(sparse: bool, features: int) -> int:
-    """Rows of a block where nobody says: by the number of features, and the way of storage."""
+    """Default number of rows per block, by storage and number of features."""
     if sparse:
         return SPARSE_BLOCK_ROWS
     return max(1, min(MOST_BLOCK_ROWS, DENSE_BLOCK_VALUES // max(features, 1)))
 
 
 def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
-    """The same rows in blocks of exactly so many, the last with the rest; ``start`` is told anew.
+    """The same rows in blocks of exactly ``block_rows``, the last with the rest; sets ``start``.
 
-    Of sparse rows, later pieces may know more features than earlier ones.
+    With sparse rows, later pieces may have more features than earlier ones.
     """
     waiting: list[Block] = []
     count = start = 0
@@ -46,7 +46,7 @@ def _part(piece: Block, first: int, last: int) -> Block:
 
 
 def _joined(parts: list[Block], start: int) -> Block:
-    """One block; sparse rows are copied, so that none holds more than its own values."""
+    """One block; sparse rows are copied, so that the block keeps only its own values."""
     features = max(part.rows.shape[1] for part in parts)
     if len(parts) == 1 and parts[0].rows.storage == "dense":
         return parts[0]._replace(start=start)

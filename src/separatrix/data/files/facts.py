@@ -1,4 +1,4 @@
-"""What the first pass over the rows of files finds out, and the rows that are held out."""
+"""Facts that the first pass over files collects, also about held-out rows."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from .encoding.encoding import INDEX_BYTES, Encoding
 from .held_out import held_out
 from .readers.reader import Place
 
-WITNESSES = 4  # rows of every block by which it is known again
-LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
+WITNESSES = 4  # rows of every block that identify it
+LARGEST_WEIGHT = 2.0**400  # beyond, sums and products of weights overflow
 
 
 @dataclass
 class Facts:
-    """Counts of all rows; of those trained on and those held out, by the code of their label.
+    """Counts of all rows, and by label code of training and held-out rows.
 
-    None depends on the pieces in which rows come, not even by rounding.
+    None depends on how rows are cut into pieces, not even by rounding.
     """
 
     share: float = 0.0
-    """Of the rows that are held out."""
+    """Share of the rows that are held out."""
     n_rows: int = 0
-    """All rows, also those of weight 0."""
+    """Number of all rows, including those of weight 0."""
     block_rows: int = 0
-    """Of every block but the last, which may have fewer."""
+    """Rows of every block except the last, which may have fewer."""
     counts: list[dict[int, int]] = field(default_factory=lambda: [{}, {}])
-    """Rows whose weight is not 0, trained on and held out, by code."""
+    """Number of training and of held-out rows of non-zero weight, by code."""
     weights: list[dict[int, float]] = field(default_factory=lambda: [{}, {}])
-    """Sums of weights, likewise."""
+    """Sums of the weights of training and of held-out rows, by code."""
     n_features: int = 0
     n_values: int = 0
-    """Stored ones: of sparse rows fewer than rows times features."""
+    """Number of stored values: fewer than rows times features if sparse."""
     n_nonzero: int = field(default=0, compare=False)
-    """Values other than 0, counted where rows are dense."""
+    """Number of non-zero values, counted for dense rows."""
     surveyed: bool = False
     """Whether ``n_values`` comes from the survey of a table: decoded rows may store a few less."""
     storage: Storage = "dense"
     dtype: str = "float64"
     index_bytes: int = 0
     witnesses: list[str] = field(default_factory=list, compare=False)
-    """A name for a few rows of every block; none before rows are decoded as they stay."""
+    """Hashes of a few rows of every block; empty until rows are decoded in their final form."""
 
     @classmethod
     def of_blocks(cls, before: Facts) -> Facts:
-        """To be collected from blocks; what only a survey tells is as it was before."""
+        """Empty facts to be collected from blocks; results of a survey are kept."""
         known = before.n_values if before.surveyed else 0
         return cls(before.share, n_values=known, surveyed=before.surveyed)
 
     def of_table(self, encoding: Encoding, block_rows: int | None, n_values: int) -> None:
-        """What is known of rows before they are decoded, after a survey has added all labels."""
+        """Set what is known before rows are decoded, after a survey has added all labels."""
         sparse, d = encoding.storage == "csr", encoding.n_features
         self.block_rows = min(block_rows or default_block_rows(sparse, d), self.n_rows)
         self.n_features, self.storage, self.dtype = d, encoding.storage, encoding.dtype
@@ -68,7 +68,7 @@ class Facts:
         self.witnesses = []
 
     def collect(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The same blocks, whose labels are codes, looked at on the way."""
+        """Yield the same blocks, whose labels are codes, and count their rows."""
         for block in blocks:
             self._add(block)
             yield block
@@ -91,11 +91,11 @@ class Facts:
             self.witnesses.append(fingerprint([taken(block, some)], some))
 
     def agrees(self, before: Facts) -> bool:
-        """Whether a pass found the rows of the first, as far as can be told from so little."""
+        """Whether a pass found the same rows as the first, as far as these facts show."""
         return self == before and before.witnesses in ([], self.witnesses)
 
     def add_labels(self, codes: Ints, weight: Array | None) -> None:
-        """Some more rows, by the codes of their labels and by what they weigh."""
+        """Add rows with the codes of their labels and their weights."""
         n = len(codes)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight)
         sides = [rows]
@@ -126,11 +126,11 @@ class Facts:
 
     @property
     def value_bytes(self) -> int:
-        """Of a stored value, that of its position included."""
+        """Bytes of a stored value, including its index."""
         return np.dtype(self.dtype).itemsize + self.index_bytes
 
     def present(self) -> list[int]:
-        """Codes of labels with a row that counts."""
+        """Codes of labels that have a row of non-zero weight."""
         return sorted({*self.counts[0], *self.counts[1]})
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Facts:
-        """Back from plain data, whose keys may have become words.
+        """Restore from plain data, whose keys may have become strings.
 
         ValueError or TypeError if its entries are not of the types that facts have.
         """
@@ -162,7 +162,7 @@ class Facts:
     def check_layout(
         self, lengths: list[int], storage: Storage, dtype: str, features: int, share: float
     ) -> None:
-        """That these are facts of blocks of these lengths, stored so; ValueError if not."""
+        """Raise ValueError unless these are facts of blocks of these lengths and this storage."""
         known = (self.storage, self.dtype, self.n_features, self.share, self.n_rows)
         if known != (storage, dtype, features, share, sum(lengths)):
             raise ValueError("facts of other rows")
@@ -173,7 +173,7 @@ class Facts:
             raise ValueError("more values than rows have")
 
     def check_codes(self, labels: int, codes: int) -> None:
-        """That rows have codes of so many labels, and blocks none beyond; ValueError if not."""
+        """Raise ValueError unless all codes are below the number of labels."""
         k = max(labels, 1)
         used = {code for sides in (self.counts, self.weights) for side in sides for code in side}
         if codes > k or not used <= set(range(k)):
@@ -188,7 +188,7 @@ def _merged(total: Mapping[int, int], counts: list[int]) -> dict[int, int]:
 
 
 def _added(total: Mapping[int, float], codes: Ints, weight: Array) -> dict[int, float]:
-    """Sums by code that go on, one row after another: wherever pieces end, the same bits."""
+    """Sums by code, continued row by row: the bits do not depend on piece boundaries."""
     size = max([int(codes.max(initial=-1)), *total]) + 1
     before = np.zeros(size)
     before[list(total)] = list(total.values())
@@ -197,7 +197,7 @@ def _added(total: Mapping[int, float], codes: Ints, weight: Array) -> dict[int, 
 
 
 def check_weights(weight: Array | None, rows: int, where: Place) -> Array | None:
-    """Finite weights >= 0, one for every row."""
+    """Check that there is one finite weight >= 0 for every row."""
     if weight is None:
         return None
     weight = np.asarray(weight, dtype=np.float64)

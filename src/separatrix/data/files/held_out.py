@@ -9,5 +9,5 @@ from ..blocks import row_hash
 
 
 def held_out(first: int, count: int, share: float) -> AnyArray:
-    """Which of these rows are for validation: a share, by a hash of their numbers in the file."""
+    """Which of these rows are held out: a share, by a hash of their numbers in the file."""
     return row_hash(first, count) < np.uint64(int(share * 2.0**64))

@@ -1,4 +1,4 @@
-"""Items made ahead by a second thread: reading and decoding go on while others are trained on."""
+"""Prefetching on a second thread: the next block is read and decoded during training."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...numeric.pool import Sign, start_thread
 
 T = TypeVar("T")
 
-AHEAD = 1  # items that wait: beside the one in use and the one being made
-LOOK_EVERY = 0.1  # seconds between two looks at whether to go on, while there is nothing to do
-LEAVE_AFTER = 0.5  # seconds that a thread is waited for which is in the middle of a read
+AHEAD = 1  # items waiting, besides the one in use and the one being made
+LOOK_EVERY = 0.1  # seconds between checks for a stop while waiting
+LEAVE_AFTER = 0.5  # seconds to wait for a thread that is in the middle of a read
 
 
 def prefetched(
@@ -21,15 +21,15 @@ def prefetched(
     ahead: int = AHEAD,
     check: Callable[[], None] | None = None,
 ) -> Iterator[T]:
-    """The items of ``make()``, made by a thread of their own, at most ``ahead`` of them waiting.
+    """The items of ``make()``, made on a separate thread, with at most ``ahead`` waiting.
 
     An error of the thread is raised here, after the items before it. ``check`` is called between
-    items and ten times a second while there are none: what it raises ends both. The thread ends
-    with this iterator, whether that was read to its end, closed, or forgotten.
+    items and ten times a second while waiting; an exception from it ends both. The thread ends
+    with this iterator, whether that is exhausted, closed or garbage collected.
     """
     belt = _Belt[T](ahead)
     alive = start_thread(lambda sign: belt.fill(make, sign))
-    if alive is None:  # without a thread it only takes longer
+    if alive is None:  # no thread could be started: slower, same items
         yield from make()
         return
     try:
@@ -51,7 +51,7 @@ def prefetched(
 
 
 class _Belt(Generic[T]):
-    """What two threads share: a few items, whether there will be more, and what went wrong."""
+    """State shared by the two threads: a few items, whether more will come, and any error."""
 
     def __init__(self, ahead: int) -> None:
         self.ahead, self.error = ahead, None
@@ -64,7 +64,7 @@ class _Belt(Generic[T]):
     error: BaseException | None
 
     def fill(self, make: Callable[[], Iterator[T]], sign: Sign) -> None:
-        """Make items until there are no more, or nobody wants them."""
+        """Make items until there are no more or the consumer stops."""
         sign.lock.release()
         try:
             items = make()
@@ -94,7 +94,7 @@ class _Belt(Generic[T]):
             return not self.stopped
 
     def wait(self) -> bool:
-        """Whether there is something to take, or nothing will come any more."""
+        """Wait; returns whether an item is ready or there are no more."""
         with self.changed:
             return self.changed.wait_for(lambda: bool(self.items) or self.ended, LOOK_EVERY)
 
@@ -108,7 +108,7 @@ class _Belt(Generic[T]):
             return item
 
     def stop(self) -> None:
-        """No more items are wanted; the thread notices soon, even if it cannot be notified."""
+        """Stop the thread, which notices soon even if it cannot be notified."""
         self.stopped = True
         with self.changed:
             self.items.clear()

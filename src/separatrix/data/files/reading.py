@@ -1,4 +1,4 @@
-"""How a fitted model reads what it is to predict: as the rows that it was fitted to were read."""
+"""How a fitted model reads new rows: in the same way as the rows of its fit."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ PIECE_ROWS = 1 << 13  # read at a time
 
 @dataclass(frozen=True)
 class Split:
-    """Rows that were held out before a fit, by a hash of their number, and the others."""
+    """The split into held-out rows, chosen by a hash of their number, and training rows."""
 
     held_out: float
-    """The share that was asked for (``read(validation=...)``), 0 if none was."""
+    """The share given as ``read(validation=...)``, or 0."""
     trained_on: str
-    """The fingerprint of the other rows."""
+    """The fingerprint of the training rows."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is kept of a source with the model that was fitted to it."""
+    """What a model keeps of the source that it was fitted to."""
 
     encoding: Encoding | None
-    """Columns, dictionaries and means; None for rows that were numbers already."""
+    """Columns, dictionaries and means; None for rows that were already numbers."""
     n_features: int
     dtype: str
     format: str | None = None
-    """That of the files, for those whose suffix tells none."""
+    """The format of the files, for files whose suffix shows none."""
     split: Split | None = field(default=None, compare=False)
-    """Which rows were held out, and a name for the others; None where nobody read them for it."""
+    """The split into held-out and training rows; None if it would have taken another read."""
 
     def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
-        """All rows of files, of a frame or of an array of its columns; with labels if asked."""
+        """All rows of files, of a frame, or of an array of its columns; optionally with labels."""
         if self.encoding is not None:
             what = _table(what, self.encoding.column_names(labels))
         format = self.format if is_path(what) and not all(map(tells_format, _paths(what))) else None
@@ -54,13 +54,13 @@ class Reading:
             yield piece._replace(X=rows.widened(width).X)
 
     def adapted(self, reader: Reader) -> Reader:
-        """LIBSVM text has the features of the fit; entries of others have no weight."""
+        """The reader with the features of the fit: LIBSVM entries of others are dropped."""
         if isinstance(reader, SvmlightReader) and self.format in ("svmlight-0", "svmlight-1"):
             return reader.as_in_fit(self.format == "svmlight-0", self.n_features)
         return reader
 
     def check_alike(self, other: Reading) -> None:
-        """Rows that are read already must have been read so: by these columns and dictionaries."""
+        """Raise if rows were read with other columns or dictionaries."""
         mine, its = self.encoding, other.encoding
         if mine is not None and (its is None or mine.columns != its.columns):
             raise ValueError(
@@ -69,7 +69,7 @@ class Reading:
             )
 
     def check_width(self, storage: Storage, found: int) -> int:
-        """Number of features: sparse rows may lack the last, for their files tell none."""
+        """Number of features of the fit; sparse rows may lack the last ones."""
         if found == self.n_features or (storage == "csr" and found < self.n_features):
             return self.n_features
         raise ValueError(
@@ -95,7 +95,7 @@ def is_frame(what: Any) -> bool:
 
 
 def _table(what: Any, names: list[str]) -> Any:
-    """Files as they are; of a frame only columns that are read, for others may be of any type."""
+    """Files unchanged; of a frame only the columns needed, as others may have any type."""
     if is_path(what):
         return what
     if is_frame(what):

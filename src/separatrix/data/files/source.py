@@ -1,4 +1,4 @@
-"""Rows in files as a source: read and decoded block by block while others are worked on."""
+"""A source of rows in files, read and decoded block by block with prefetching."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from .thresholds import ROUNDS, WINDOW
 class FileSource(Source):
     """Rows that are read from files, objects or functions, a few blocks in memory at a time.
 
-    :func:`separatrix.read` makes one. Every sum and every pass reads all rows again, from the cache
-    if there is one; a thread reads ahead meanwhile.
+    :func:`separatrix.read` returns one. Every sum and every pass reads all rows again, from the
+    cache if there is one; a second thread prefetches blocks.
 
     **Shuffling.** A shuffled pass takes ``WINDOW`` (2) blocks at a time, draws a random order of
-    the rows of each, and visits them in turns, an eighth of each at a time. With a cache the blocks
-    come in a random order, else as they stand. All orders follow from the seed of the run and the
-    number of the pass. Rows far apart in a file without a cache are never near each other: write
-    data that is sorted by class in a random order first.
+    the rows of each, and alternates between them, an eighth of each at a time. With a cache the
+    blocks come in a random order, else in file order. All orders are determined by the seed and the
+    number of the pass. Without a cache, rows far apart in a file are never mixed: shuffle data that
+    is sorted by class before writing it.
 
     Attributes
     ----------
     classes : array
-        The distinct labels, sorted; empty if there are none.
+        The distinct labels, sorted; empty for unlabelled rows.
     validation : FileSource or None
-        The rows that are held out (``read(validation=...)``), as a source of their own.
+        The held-out rows (``read(validation=...)``) as a source.
     """
 
     validation: FileSource | None = None
@@ -75,15 +75,15 @@ class FileSource(Source):
 
     @property
     def reading(self) -> Reading:
-        """How its rows are read, and which were held out: a model that is fitted to them keeps it.
+        """How its rows are read and which are held out; a fitted model keeps it.
 
-        With rows held out the others are read once, for their fingerprint.
+        If rows are held out, the others are read once for their fingerprint.
         """
         return self._with_split(self)
 
     def _with_split(self, trained_on: Source) -> Reading:
         share = 0.0 if self._side else self.rows.facts.share
-        # A fingerprint takes a read, which only rows in memory have for nothing.
+        # A fingerprint takes a read, which is cheap only for rows in memory.
         known = share or (isinstance(trained_on, InMemory) and not self._side)
         split = Split(share, trained_on.fingerprint()) if known else None
         return replace(self._own_reading, split=split)
@@ -103,8 +103,8 @@ class FileSource(Source):
         rows, encoding = self.rows, reading.encoding
         if (encoding is None) != (rows.encoding is None):
             raise TypeError(
-                "the model was fitted to a table and this is none, or the other way round: "
-                "expected rows of the same kind"
+                "one of the model's data and this data is a table with named columns, the other is "
+                "not: expected rows of the same kind"
             )
         if encoding is not None and rows.encoding is not None:
             roles = rows.encoding
@@ -121,20 +121,20 @@ class FileSource(Source):
         return alike
 
     def sample(self, size: int) -> InMemory:
-        """At most so many random rows in memory; a model that is fitted to them reads files too."""
+        """At most ``size`` random rows in memory; a model fitted to them can also read files."""
         found = super().sample(size)
         found.reading = self._with_split(found if size >= self.n_rows else self)
         return found
 
     def _check_training_rows(self) -> None:
-        """Some of every class, and some rows held out."""
+        """Check that there are training rows of every class, and held-out rows."""
         facts, values = self.rows.facts, self.rows.codes.values
         if len(self.classes) == 1:
             only = self.classes.tolist()[0]
             raise ValueError(f"every row has the label {only!r}; expected two classes or more.")
         if not facts.counts[1]:
             raise ValueError(
-                f"validation={facts.share:g} of {facts.n_rows} rows holds out none that counts: "
+                f"validation={facts.share:g} of {facts.n_rows} rows holds out none of weight > 0: "
                 "expected a larger share, or more rows."
             )
         if lost := sorted(set(facts.counts[1]) - set(facts.counts[0])):
@@ -150,7 +150,7 @@ class FileSource(Source):
 
     @property
     def length(self) -> int:
-        """Number of all rows, also of those of weight 0."""
+        """Number of all rows, including those of weight 0."""
         return int(self._starts[-1])
 
     @property
@@ -159,13 +159,13 @@ class FileSource(Source):
         return float(sum(self.rows.facts.weights[self._side].values()))
 
     def class_weight_sums(self) -> Array:
-        """What the rows of every class weigh, known since the first pass."""
+        """Sum of the weights of every class, known from the first pass."""
         sums, values = self.rows.facts.weights[self._side], self.rows.codes.values
         of_label = {values[code]: weight for code, weight in sums.items()}
         return np.array([of_label.get(label, 0.0) for label in self.classes.tolist()])
 
     def class_moments(self) -> ClassMoments | None:
-        """Sums of every feature by class, of the rows to train on: remembered from one pass."""
+        """Sums of every feature by class over the training rows, cached from one pass."""
         if self._side or not len(self.classes):
             return None
         moments = self.rows.running_moments()
@@ -195,7 +195,7 @@ class FileSource(Source):
 
     @cached_property
     def threads(self) -> int:
-        """How many threads work on a block."""
+        """Number of threads that work on a block."""
         return n_threads(None)
 
     @cached_property
@@ -203,20 +203,20 @@ class FileSource(Source):
         return super().fingerprint()
 
     def fingerprint(self) -> str:
-        """A name for the data, found in one pass over it."""
+        """A hash of the data, computed in one pass."""
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """Rows of a block; for a random order also whether there is a cache, which decides it."""
-        told = {**super().layout(shuffled), "block_rows": self.rows.block_rows}
-        return {**told, "cache": self.rows.cached} if shuffled else told
+        """Rows per block; if shuffled also whether there is a cache, which changes the order."""
+        layout = {**super().layout(shuffled), "block_rows": self.rows.block_rows}
+        return {**layout, "cache": self.rows.cached} if shuffled else layout
 
     def blocks(self) -> Iterator[Block]:
-        """All rows as they stand; edges come from ``block_rows`` alone."""
+        """All rows in file order; block boundaries depend only on ``block_rows``."""
         return self._read_ahead(self._in_order)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """The rows that count, as they stand or shuffled as the class says."""
+        """Rows of non-zero weight in file order, or shuffled as described for the class."""
         if shuffle is None:
             yield from super().visits()
             return
@@ -241,14 +241,14 @@ class FileSource(Source):
         return Visit(block, drawn if order is None else order[drawn])
 
     def total(self, sum: Sum[T]) -> T:
-        """The sum over parts of blocks, which threads share, in their order."""
+        """The sum over parts of blocks, which threads share, added in order."""
         if sum.batch_rows is not None:
             return sum.over(self.batches(sum.batch_rows), self.threads)
 
         def of_block(block: Block) -> T:
             return ordered_sum(sum.of, self._parts(block), self.threads)
 
-        return running_sum(map(of_block, self._filled_blocks()))  # a loop would hold one block more
+        return running_sum(map(of_block, self._filled_blocks()))  # a loop would keep one more block
 
     def _parts(self, block: Block) -> list[Block]:
         n = len(block.y)
@@ -262,7 +262,7 @@ class FileSource(Source):
         return self._own(number, self.rows.block(number))
 
     def _own(self, number: int, block: Block) -> Block:
-        """The rows of this source, their labels as loops take them."""
+        """The block with the rows of this source and encoded labels."""
         y, weight = self._labels[block.y], block.weight
         rows = host_rows_of(block.X).widened(self.n_features)
         if share := self.rows.facts.share:
@@ -280,16 +280,16 @@ class FileSource(Source):
         self.rows.tell()
 
     def _look(self) -> None:
-        """Ctrl-C asks loops to stop: so does a pass that waits for a disk."""
+        """Stop on Ctrl-C as compiled loops do, also while waiting for a disk."""
         self.rows.tell()
         if loops.stop_requested():
             raise loops.Interrupted("asked to stop while rows were read")
 
 
 def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
-    """The label of each code as loops take it: -1.0, +1.0, or the number of its class.
+    """The encoded label of each code: -1.0, +1.0, or the number of its class.
 
-    Labels that no row of weight has are no classes: their rows get some, and do not count.
+    Labels without a row of positive weight are not classes: their rows get an arbitrary label.
     """
     number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
     number = np.minimum(number, max(len(classes) - 1, 0))
@@ -305,7 +305,7 @@ def _slice(block: Block, first: int, last: int) -> Block:
 
 
 def _in_turns(visits: list[Visit]) -> Iterator[Visit]:
-    """An eighth of each at a time."""
+    """Alternate between blocks, 1 / ROUNDS of each at a time."""
     for turn in range(ROUNDS):
         for block, order in visits:
             assert order is not None

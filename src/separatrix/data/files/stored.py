@@ -1,4 +1,4 @@
-"""Rows of a reader as numbered blocks, decoded or from the cache, and what is known of them all."""
+"""Rows of a reader as numbered blocks, decoded or cached, and facts about all of them."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 
 
 class MostlyZeros(Exception):
-    """Rows that were decoded to be dense are to be sparse."""
+    """Rows that were decoded as dense should be sparse."""
 
 
 class StoredRows:
-    """All rows in blocks, whose labels are codes in the order in which labels were first met.
+    """All rows in blocks, whose labels are codes in order of first occurrence.
 
-    The first pass is made here, unless a cache knows what it would find. Of a table whose encoding
-    depends on the rows it is a survey, else it decodes; both count the rows. A cache is written
-    while rows are decoded, which takes a pass of its own after a survey.
+    The first pass is made here, unless a cache has its results. It is a survey for a table whose
+    encoding depends on the rows, else it decodes; both count the rows. A cache is written while
+    rows are decoded, which takes a separate pass after a survey.
     """
 
     format: str | None
-    """That of its files, for a model that is fitted to them."""
+    """The format of its files, for a model that is fitted to them."""
     moments: RunningMoments | None
-    """Of the rows to train on, by code: known since all rows were decoded first."""
+    """Moments of the training rows, by code: known once all rows have been decoded."""
     unknown: dict[str, int]
-    """By column, values that its dictionary did not have when all rows were decoded last."""
+    """By column, values missing from its dictionary when all rows were last decoded."""
     kept: Block | None = None
-    """All rows of a small table, once they are decoded; None if there are more, or a cache."""
+    """All rows of a small table once decoded; None for a larger one, or with a cache."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class StoredRows:
             raise ValueError(where + _nothing(self.facts))
 
     def _identity(self) -> dict[str, Any]:
-        """Of the rows and of how they are decoded, as plain data: a cache is of one identity."""
+        """The rows and how they are decoded, as plain data: a cache belongs to one identity."""
         options, encoding = self.options, self.encoding
         return {
             "rows": self.reader.identity(), "dtype": self.dtype, "block_rows": self.block_rows,
@@ -95,7 +95,7 @@ class StoredRows:
         }  # fmt: skip
 
     def _first_pass(self) -> None:
-        """By guessed types; if these are refuted, by those of all rows."""
+        """Use guessed types; if a row contradicts them, start again with types from all rows."""
         if self.options is not None and isinstance(self.reader, TableReader):
             self._reader = self.reader.guessed({*self._named, self.options.target or ""})
         try:
@@ -112,14 +112,14 @@ class StoredRows:
         if not self._read_before:
             try:
                 self._read_all()
-            except MostlyZeros:  # and the dense blocks of a cache are not kept
+            except MostlyZeros:  # the dense blocks of a cache are discarded
                 self._read_before = True
         if self._cached.wanted:
             self._read_all()
 
     @property
     def _named(self) -> Mapping[str, str]:
-        """Columns that are categories because somebody says so."""
+        """Columns that the user declares to be categories."""
         named = None if self.options is None else self.options.categorical
         return named if isinstance(named, Mapping) else {}
 
@@ -128,7 +128,7 @@ class StoredRows:
             refuse_mixed(self._reader, set(names).difference(self._named))
 
     def _surveyed(self, options: EncodingOptions) -> Encoding:
-        """How the columns of a table are encoded: found in a pass that counts rows, if at all."""
+        """The encoding of a table's columns, from a pass that counts rows if one is needed."""
         from .encoding.survey import Survey
 
         reader = self._reader
@@ -136,7 +136,7 @@ class StoredRows:
         types = reader.types
         try:
             survey = Survey(types.items(), options, self.validation)
-        except ValueError as error:  # of columns that are not there, or of no use
+        except ValueError as error:  # columns that are missing or unusable
             raise ValueError(f"{reader.name}: {error}") from error
         self._refuse_mixed(survey.features)
         if not survey.needs_rows:
@@ -147,7 +147,7 @@ class StoredRows:
             y, weight = survey.add(batch, piece.where)
             codes = self._codes_of(y, batch.num_rows, piece.where)
             facts.add_labels(codes, check_weights(weight, len(codes), piece.where))
-        self._refuse_mixed(survey.features)  # once more: now all rows are known
+        self._refuse_mixed(survey.features)  # again: now all rows are known
         encoding = survey.encoding()
         facts.of_table(encoding, self.block_rows, survey.n_values)
         self.facts, self._read_before = facts, True
@@ -157,7 +157,7 @@ class StoredRows:
         return np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
 
     def _to_dict(self) -> dict[str, Any]:
-        """What is known of all rows, as plain data."""
+        """Facts about all rows, as plain data."""
         encoding = None if self.encoding is None else self.encoding.to_dict()
         return {
             "labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding,
@@ -166,21 +166,21 @@ class StoredRows:
         }  # fmt: skip
 
     def _restored(self) -> bool:
-        """Whether a cache tells what the first pass would find; one that cannot be is given up."""
+        """Whether a cache has the results of the first pass; an invalid cache is discarded."""
         cache = self._cached.cache
         if cache is None:
             return False
         try:
             self._restore(cache)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            damage = CacheDamaged("what the cache tells of its rows does not fit them")
+            damage = CacheDamaged("the metadata of the cache does not match its rows")
             damage.__cause__ = error
             self._cached.give_up(damage)
             return False
         return True
 
     def _restore(self, cache: DecodedCache) -> None:
-        """All of it, or an error and nothing: plain data of a file is not to be trusted."""
+        """Restore everything, or raise and change nothing: data from a file is not trusted."""
         about = cache.about
         codes, facts = LabelCodes.from_list(about["labels"]), Facts.from_dict(about["facts"])
         first = cache.blocks[0]
@@ -211,7 +211,7 @@ class StoredRows:
 
     @property
     def cached(self) -> bool:
-        """Whether blocks can be had in any order."""
+        """Whether blocks can be read in any order."""
         return self._cached.cache is not None
 
     def __iter__(self) -> Iterator[Block]:
@@ -223,36 +223,36 @@ class StoredRows:
             yield from self._cached.blocks(self._decoded, self._to_dict)
 
     def _read_all(self) -> None:
-        """A pass for what it finds out."""
+        """Make a pass only to collect facts."""
         for _ in prefetched(self._passed, check=self.tell):
             pass
         self.tell()
 
     def tell(self) -> None:
-        """Warn of what was found out by a thread that reads."""
+        """Issue warnings that the reading thread has collected."""
         self._cached.tell()
 
     def _passed(self) -> Iterator[None]:
-        """Its blocks, none of which is kept."""
+        """Pass over the blocks without keeping any."""
         for block in self:
             del block
             yield
 
     def block(self, number: int) -> Block:
-        """One block; of a cache that is damaged after all rows have been decoded again."""
+        """One block; if the cache is damaged, all rows are decoded again first."""
         cache = self._cached.cache
         if cache is not None:
             with suppress(CacheDamaged), _memory_told(self.block_rows):
                 return cache.block(number)
-            # Damage is found once more by the pass below, and told.
+            # The pass below finds the damage again and warns.
         found: Block | None = None
-        for at, block in enumerate(self):  # to the end, so that there is a cache again
+        for at, block in enumerate(self):  # to the end, so that the cache is rewritten
             found = block if at == number else found
         assert found is not None
         return found
 
     def _decoded(self) -> Iterator[Block]:
-        """All rows, which must be those of the first pass."""
+        """Decode all rows and check that they are those of the first pass."""
         facts = Facts.of_blocks(self.facts)
         blocks = facts.collect(cut(self._coded(), self.block_rows))
         blocks = blocks if self.moments is not None else self._summed(blocks)
@@ -268,7 +268,7 @@ class StoredRows:
         elif not facts.agrees(self.facts):
             raise ValueError(
                 f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or in "
-                "another order, or with other values, labels or weights; expected the same rows at "
+                "another order, or with other values, labels or weights; expected the same rows in "
                 "each pass: the data has changed meanwhile, so read it again, or with cache=, "
                 "which reads it once."
             )
@@ -276,9 +276,9 @@ class StoredRows:
         self.kept = only
 
     def _leave_out_zeros(self) -> None:
-        """Of a table without a survey, after the first pass: whether rows had better be sparse.
+        """After the first pass over a table without survey: switch to sparse rows if better.
 
-        Raises :class:`MostlyZeros` then: what was decoded is dense.
+        Raises :class:`MostlyZeros` in that case, as dense rows were decoded.
         """
         facts, encoding = self.facts, self.encoding
         if self.options is None or encoding is None or facts.storage == "csr" or not facts.n_rows:
@@ -290,7 +290,7 @@ class StoredRows:
             raise MostlyZeros
 
     def _summed(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The same, features of rows with labels summed on the way."""
+        """Yield the same blocks and sum the features of labelled rows."""
         moments = RunningMoments()
         for block in blocks:
             if self.labelled:
@@ -303,7 +303,7 @@ class StoredRows:
         self.moments = moments
 
     def _timed(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same; where a pass has decoded for long, and others before it, somebody is told."""
+        """Yield the same blocks; advise a cache if passes have spent a long time decoding."""
         while True:
             began = time.perf_counter()
             block = next(blocks, None)
@@ -323,7 +323,7 @@ class StoredRows:
             )
 
     def running_moments(self) -> RunningMoments:
-        """Of the rows to train on: by a pass of its own, if none has decoded them all."""
+        """Moments of the training rows; makes a pass if none has decoded all rows yet."""
         if self.moments is None:
             self._read_all()
         assert self.moments is not None
@@ -347,13 +347,13 @@ class StoredRows:
 
 @contextmanager
 def _memory_told(block_rows: int | None) -> Iterator[None]:
-    """A lack of memory is an error that names the way out."""
+    """Add advice to a MemoryError."""
     try:
         yield
     except MemoryError as error:
         given = "the default" if block_rows is None else f"{block_rows}"
         raise MemoryError(
-            f"there is not enough memory to read rows by blocks ({error or 'no more is given'}): "
+            f"there is not enough memory to read rows by blocks ({error or 'allocation failed'}): "
             f"read with fewer rows at a time, block_rows= less than {given}, or dtype='float32'"
         ) from error
 
@@ -368,13 +368,13 @@ def _counts(facts: Facts) -> str:
 
 def _nothing(facts: Facts) -> str:
     if not facts.n_rows:
-        return "no row was read; expected some: is a file empty but for its head?"
+        return "no row was read; expected some: does a file contain only its header?"
     if any(facts.counts[1].values()):
         return (
-            f"validation={facts.share:g} holds out every row that counts, of {facts.n_rows}; "
+            f"validation={facts.share:g} holds out every row of weight > 0, of {facts.n_rows}; "
             "expected some to train on: hold out fewer, or read more rows."
         )
     return (
-        f"the weight of every row is 0, of {facts.n_rows}; expected some above: no row is left to "
+        f"the weights of all {facts.n_rows} rows are 0; expected some above 0: no row is left to "
         "learn from."
     )

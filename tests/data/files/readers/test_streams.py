@@ -42,7 +42,7 @@ def test_standard_input(tmp_path, monkeypatch, name):
     WRITERS[name](tmp_path / name)
     stdin = io.TextIOWrapper(io.BytesIO((tmp_path / name).read_bytes()))
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(ValueError, match="say format="):
+    with pytest.raises(ValueError, match="pass format="):
         open_reader("-")
     known = {"feather": "arrow", "arrows": "arrow"}
     suffix = name.split(".")[1]

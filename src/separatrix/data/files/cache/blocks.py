@@ -1,4 +1,4 @@
-"""Blocks that are decoded once, and come from the cache in later passes and later runs."""
+"""Blocks that are decoded once and then read from the cache, also in later runs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Decode = Callable[[], Iterable[Block]]
 
 
 class CacheWarning(UserWarning):
-    """A cache cannot be read or written, or is not there: rows are decoded again and again.
+    """A cache is missing or cannot be read or written, so every pass decodes the rows.
 
     The results are the same.
     """
 
 
 class CachedBlocks:
-    """Blocks from a cache, if there is one, and decoded and written there if not.
+    """Blocks from a cache; if there is none, they are decoded and written to it.
 
-    A damaged cache is given up and decoded again, also in the middle of a pass: nobody sees a wrong
-    number. If it cannot be written, as on a full disk, every pass decodes. ``tell`` warns of both.
-    ``where`` is "auto", a folder, or None: no cache. Without ``keep`` no later run finds
-    it: of what cannot be known again.
+    If a cache is damaged, rows are decoded again, even in the middle of a pass, so no wrong number
+    is used. If it cannot be written (full disk), every pass decodes. ``tell`` warns of both.
+    ``where`` is "auto", a folder, or None for no cache. Without ``keep`` later runs cannot use it,
+    as for data that cannot be recognised again.
     """
 
     def __init__(
@@ -47,31 +47,31 @@ class CachedBlocks:
                 self.give_up(damage)
 
     def tell(self) -> None:
-        """Warn of what went wrong: by the thread of the user, for another reads."""
+        """Issue the collected warnings; called on the user's thread, not the reading one."""
         while self.notices:
             warn(self.notices.pop(0), CacheWarning)
 
     def advise(self, text: str) -> None:
-        """Once, and only who asked for no cache."""
+        """Give this advice once, and only if no cache was requested."""
         if self._where is None and not self._advised:
             self._advised = True
             self.notices.append(text)
 
     def give_up(self, damage: CacheDamaged) -> None:
-        """Decode again, and write another cache."""
+        """Discard the cache: decode again, and write a new one."""
         self.cache = None
         self.notices.append(f"{damage}: all is decoded again")
 
     @property
     def wanted(self) -> bool:
-        """Whether there is to be a cache, and is none."""
+        """Whether a cache was requested but does not exist yet."""
         return self._where is not None and self.cache is None
 
     def blocks(self, decode: Decode, summary: Callable[[], dict[str, Any]] = dict) -> Blocks:
-        """The blocks that ``decode`` gives, the same each time it is called, decoded once.
+        """The blocks of ``decode``, which must return the same ones each time, decoded once.
 
-        The first pass that goes to its end writes the cache, and asks ``summary`` for plain data to
-        be kept beside the blocks (then in ``cache.about``).
+        The first complete pass writes the cache, with the plain data of ``summary`` in
+        ``cache.about``.
         """
         given = 0
         if self.cache is not None:
@@ -86,7 +86,7 @@ class CachedBlocks:
         yield from islice(self._written(decode, summary), given, None)
 
     def _written(self, decode: Decode, summary: Callable[[], dict[str, Any]]) -> Blocks:
-        """Decoded, and written on the way."""
+        """Decode blocks and write them to a new cache."""
         writer = self._writer()
         try:
             for block in decode():
@@ -110,15 +110,15 @@ class CachedBlocks:
 
     @contextmanager
     def _told(self, writer: CacheWriter | None = None) -> Iterator[None]:
-        """What the disk refuses is told, and is no reason to end a fit that can go on."""
+        """Turn an OSError into a warning: the fit can continue without a cache."""
         try:
             yield
         except OSError as error:
             if writer is not None:
                 writer.discard()  # at once: others may need the room
-            told = f"the cache of decoded rows cannot be written to {self._where!r} ({error})"
+            problem = f"the cache of decoded rows cannot be written to {self._where!r} ({error})"
             self._where, self._advised = None, True
             self.notices.append(
-                f"{told}: every pass decodes; give cache= a folder that can be written to and has "
-                "room, or None"
+                f"{problem}: caching is disabled; pass a writable folder with enough space "
+                "as cache=, or None"
             )

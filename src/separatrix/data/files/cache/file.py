@@ -1,24 +1,24 @@
 """Decoded blocks on disk: text, compression and categories are decoded once, not in every pass.
 
-A cache is one file: the arrays of all blocks as they are in memory, then an index of them, and at
-the very end a seal, the length and checksum of the index. It is written under a name of its own and
-renamed when whole. So a file without a seal is none, whoever was killed while writing it, and two
-processes that write the same cache do not meet: the last to rename wins, and who reads the other
-keeps reading it.
+A cache is one file: the arrays of all blocks as they are in memory, then their index, and at the
+very end a seal with the length and checksum of the index. It is written under a temporary name and
+renamed when complete. So a file without a seal is not a cache, e.g. if its writer was killed. Two
+processes that write the same cache do not interfere: the last to rename wins, and readers of the
+other file keep reading it.
 
-The name is made of the paths and options that are decoded, so that other options have a cache of
-their own. The index has the whole identity, sizes and times of files among it: a cache of files
-that have changed since is not opened, and the next one takes its place. What no later run could
-know again, as rows of a function or of standard input, has a cache without a name.
+The name is a hash of paths and options, so other options have another cache. The index has the
+whole identity, including sizes and times of files: if files have changed since, the cache is not
+opened and the next one replaces it. Data that no later run could recognise, such as rows of a
+function or of standard input, has a cache without a name.
 
-**What is believed of a cache.** Compiled loops follow indices and offsets without looking, so a
-file with the wrong ones could read or write any memory. A cache is therefore opened only if it
-belongs to the user and nobody else may write to it: what is left is what the user's own processes
-do, and accidents. Its index is checked when it is opened, each block when it is first read: the
-checksum, and then all that a decoder guarantees. A copy of the block is in memory by then, so
-nobody can change what was checked. Later reads of a block skip the checks, which take several
-times as long as the read, as long as the size and times of the file are those of the check: a
-system call for each block shows it. Whatever is wrong with a cache, rows are decoded again.
+**Trust.** Compiled loops do not check indices and offsets, so a file with wrong ones could make
+them read or write any memory. A cache is therefore opened only if it belongs to the user and no
+other user may write to it, which leaves the user's own processes and accidents. The index is
+checked when the cache is opened, and each block when it is first read: the checksum, and then all
+that a decoder guarantees. The check uses a copy of the block in memory, so it cannot change
+afterwards. Later reads of a block skip the checks, which take several times as long as the read,
+if the size and times of the file are unchanged, which takes one system call per block. If anything
+is wrong with a cache, rows are decoded again.
 """
 
 from __future__ import annotations
@@ -58,37 +58,37 @@ from .index import (
     whole_lines,
 )
 
-MOST_FREE = 1  # rooms of blocks that nobody holds, kept for the next ones
-NOTED_EVERY = 3600  # seconds: a new time of last use makes other processes check blocks again
-OPENED = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # it does not wait for a pipe
+MOST_FREE = 1  # unused buffers kept for the next blocks
+NOTED_EVERY = 3600  # seconds: updating the time of last use makes other processes check again
+OPENED = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # does not block on a pipe
 
 
 class DecodedCache:
-    """A whole cache, opened: the same blocks at each pass, without decoding.
+    """An opened cache: the same blocks in each pass, without decoding.
 
-    ``about`` is plain data that the writer left beside the blocks.
+    ``about`` is plain data that the writer stored with the blocks.
     """
 
     def __init__(self, descriptor: int, index: dict[str, Any]) -> None:
         self._descriptor = descriptor
-        with suppress(OSError):  # shared: it is in use, and so not the next to go
+        with suppress(OSError):  # a shared lock marks it as in use, so it is not removed
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             if abs(time.time() - os.fstat(descriptor).st_mtime) > NOTED_EVERY:
                 os.utime(descriptor)
         self.about: dict[str, Any] = index["about"]
         self.codes: int = index["codes"]
-        """All labels are codes from 0 to before this."""
+        """All labels are codes from 0 to ``codes`` - 1."""
         self.blocks = [StoredBlock(*stored) for stored in index["blocks"]]
-        # Of sparse rows the first blocks may know fewer features than the last.
+        # With sparse rows the first blocks may have fewer features than the last.
         self.features = max((stored.width for stored in self.blocks), default=0)
         self._checked: dict[int, tuple[int, ...]] = {}  # by block, the file's state at the time
         self._free: list[AnyArray] = []
 
     @classmethod
     def open(cls, where: str | os.PathLike[str], identity: Identity) -> DecodedCache | None:
-        """The cache of exactly these files and options; None if there is none that is whole.
+        """The cache of exactly these files and options; None if there is no complete one.
 
-        Raises :class:`CacheDamaged` if there is one that is not to be believed.
+        Raises :class:`CacheDamaged` if there is one that cannot be trusted.
         """
         identity = _plain(identity)
         path = _path(cache_folder(where), identity)
@@ -117,7 +117,7 @@ class DecodedCache:
     def block(self, number: int) -> Block:
         """One of the blocks; raises :class:`CacheDamaged` if it is not what was written.
 
-        Its arrays are in memory that other blocks had before, and that nobody holds any more.
+        Its arrays may reuse the memory of earlier blocks that are no longer referenced.
         """
         stored = self.blocks[number]
         room = self._room(stored.size)
@@ -138,7 +138,7 @@ class DecodedCache:
         return (self.block(number) for number in range(len(self)))
 
     def _room(self, size: int) -> AnyArray:
-        """So many bytes, which come back to the free ones when no array of them is left."""
+        """A buffer of ``size`` bytes, which is reused once no array refers to it."""
         buffer = None
         while buffer is None:
             try:
@@ -146,12 +146,12 @@ class DecodedCache:
             except IndexError:
                 buffer = _pages(size)
             else:
-                buffer = some if len(some) >= size else None  # too small: it goes
+                buffer = some if len(some) >= size else None  # too small: freed
         return np.asarray(_Lease(buffer, self._free))[:size]
 
 
 class _Lease:
-    """Memory lent to arrays: as long as one of them lives, they keep this alive."""
+    """Memory lent to arrays, which keep this object alive as long as one of them lives."""
 
     def __init__(self, buffer: AnyArray, free: list[AnyArray]) -> None:
         self.__array_interface__ = buffer.__array_interface__
@@ -163,11 +163,11 @@ class _Lease:
 
 
 class CacheWriter:
-    """Writes blocks one after another; ``close`` makes a cache of them, ``discard`` nothing."""
+    """Writes blocks in order; ``close`` completes the cache, ``discard`` removes it."""
 
     def __init__(self, where: str | os.PathLike[str], identity: Identity) -> None:
         folder, self._identity = cache_folder(where), _plain(identity)
-        self._bounded = where == "auto"  # a folder that a user names is the user's to tidy
+        self._bounded = where == "auto"  # users clean up the folders that they name
         self._path = _path(folder, self._identity)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_abandoned(folder)
@@ -184,7 +184,7 @@ class CacheWriter:
     def write(self, block: Block) -> None:
         """Append a block; an OSError if there is no room for it."""
         parts, features = _arrays(block)
-        at, checksum, told = self._file.tell(), 0, []
+        at, checksum, arrays = self._file.tell(), 0, []
         for name, array in parts.items():
             raw = np.ascontiguousarray(array)
             if raw.dtype.str not in TYPES[name]:
@@ -194,15 +194,15 @@ class CacheWriter:
             for some in (raw.reshape(-1).view(np.uint8).data, gap):
                 self._file.write(some)
                 checksum = zlib.crc32(some, checksum)
-            told.append((name, raw.dtype.str, list(raw.shape)))
+            arrays.append((name, raw.dtype.str, list(raw.shape)))
         self._codes = max(self._codes, int(block.y.max(initial=-1)) + 1)
         size = self._file.tell() - at
-        self._blocks.append(StoredBlock(block.start, features, told, at, size, checksum))
+        self._blocks.append(StoredBlock(block.start, features, arrays, at, size, checksum))
 
     def close(self, about: dict[str, Any], keep: bool = True) -> DecodedCache:
-        """Seal the file and give it its name; returns it opened, whoever renames another later.
+        """Seal and rename the file; returns the opened cache, even if another replaces it.
 
-        Without ``keep`` it gets no name, and goes with who has it opened.
+        Without ``keep`` it gets no name and vanishes when it is closed.
         """
         index = _plain(
             {
@@ -228,17 +228,17 @@ class CacheWriter:
         return DecodedCache(descriptor, index)
 
     def discard(self) -> None:
-        """Leave nothing behind, unless closed before."""
+        """Remove the unfinished file, unless closed before."""
         if not self.open:
             return
         with suppress(OSError):
             os.unlink(self._unfinished)
-        with suppress(OSError):  # it flushes, and may find the disk full once more
+        with suppress(OSError):  # closing flushes, and the disk may still be full
             self._file.close()
 
 
 def _plain(data: Any) -> Any:
-    """As it comes back from a file."""
+    """The data as JSON returns it."""
     return json.loads(json.dumps(data))
 
 
@@ -248,30 +248,30 @@ def _path(folder: Path, identity: Identity) -> Path:
 
 
 def _lasting(data: Any) -> Any:
-    """Without what changes when a file is written anew."""
+    """Without the entries that change when a file is rewritten."""
     if isinstance(data, dict):
         return {key: _lasting(value) for key, value in data.items() if key not in Version._fields}
     return [_lasting(value) for value in data] if isinstance(data, list) else data
 
 
 def _check_owner(descriptor: int, path: Path) -> None:
-    """Nobody but the user may have written the file, or may write to it."""
+    """Raise unless the user owns the file and no other user may write to it."""
     about = os.fstat(descriptor)
     others = stat.S_IWGRP | stat.S_IWOTH
     if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & others:
         raise CacheDamaged(
-            f"the cache {path} is no file that only you may write to, and is not read"
+            f"the cache {path} is not a file that only you may write to, so it is not read"
         )
 
 
 def _state(descriptor: int) -> tuple[int, ...]:
-    """Changes whenever the file is written to, as fine as its file system takes the time."""
+    """Changes whenever the file is written to, within the file system's time resolution."""
     about = os.fstat(descriptor)
     return about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
-    """The arrays of a block, of sparse rows those entries that are theirs; and their features."""
+    """The arrays of a block, and for sparse rows the number of features."""
     arrays, features = host_rows_of(block.X).named_arrays()
     arrays["y"] = block.y
     if block.weight is not None:
@@ -280,7 +280,7 @@ def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
 
 
 def _pages(size: int) -> AnyArray:
-    """Memory of its own, which goes back at once: allocators may keep some, or tear holes."""
+    """Memory that is returned to the system at once; allocators may keep or fragment it."""
     try:
         return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
     except OSError as error:

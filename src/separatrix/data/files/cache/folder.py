@@ -1,4 +1,4 @@
-"""The folder of caches: where it is, and how large it may grow."""
+"""The cache folder: its location and size limit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 SUFFIX = ".blocks"
 MOST_BYTES = 1 << 36
-"""Of the caches in the user's folder, 64 GB; beyond, those go that were not read for longest."""
+"""Most bytes of caches in the user's folder, 64 GB; the least recently used are removed."""
 
 
 def cache_folder(where: str | os.PathLike[str]) -> Path:
-    """The folder of caches: for "auto" that of the user, ``$XDG_CACHE_HOME/separatrix``."""
+    """The cache folder; "auto" is the user's, ``$XDG_CACHE_HOME/separatrix``."""
     if where != "auto":
         return Path(where)
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -21,9 +21,9 @@ def cache_folder(where: str | os.PathLike[str]) -> Path:
 
 
 def remove_unused(newest: Path) -> None:
-    """Caches of this one's folder beyond ``MOST_BYTES``, the least recently used of them first.
+    """Remove the least recently used caches of the folder until ``MOST_BYTES`` are left.
 
-    Neither this one, nor one that a process has open.
+    The newest one and those that a process has open are kept.
     """
     others = []
     for path in newest.parent.glob("*" + SUFFIX):

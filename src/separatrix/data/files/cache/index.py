@@ -1,9 +1,9 @@
-"""The index of a cache: which arrays each block has, and where. It is checked before it is used.
+"""The index of a cache: the arrays of each block and their positions. It is checked before use.
 
-An index is plain data with a checksum, which shows accidents, not intentions: anyone who can write
-the file can write a checksum. So nothing that it says is believed before it was checked. Types are
-those of a short list, sizes are computed without overflow and must fill the file exactly, so that
-no block can claim more memory than the file has bytes.
+An index is plain data with a checksum, which detects accidents, not attacks: anyone who can write
+the file can write a checksum. So every entry is checked before it is used. Types must be on a short
+list; sizes are computed without overflow and must fill the file exactly, so no block can claim more
+memory than the file has bytes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ....rows import CsrRows, RowsLike, host_rows_of
 from ...blocks import Block
 from ..facts import LARGEST_WEIGHT
 
-FORMAT = 4  # to be raised whenever rows are decoded, or written, in another way than before
+FORMAT = 4  # increase it whenever rows are decoded or written differently
 SEAL = struct.Struct("<QQ8s")
 MAGIC = b"sptrx\x00\r\n"
-LINE = 64  # bytes: where arrays begin, in the file and so in memory
+LINE = 64  # bytes: alignment of arrays in the file and so in memory
 
 FLOATS = tuple(np.dtype(name).str for name in ("float32", "float64"))
 INTEGERS = tuple(np.dtype(name).str for name in ("int32", "int64"))
@@ -41,15 +41,15 @@ Identity = dict[str, Any]
 
 
 class CacheDamaged(Exception):
-    """A cache, or a block of it, is not what was written."""
+    """A cache, or a block of it, differs from what was written."""
 
 
 class StoredBlock(NamedTuple):
-    """Where the arrays of a block stand in the file."""
+    """The position of a block's arrays in the file."""
 
     start: int
     features: int | None
-    """Of sparse rows."""
+    """Number of features of sparse rows; None for dense rows."""
     arrays: list[tuple[str, str, list[int]]]
     """Name, dtype and shape of each."""
     at: int
@@ -63,7 +63,7 @@ class StoredBlock(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of features; of sparse rows those known when it was written."""
+        """Number of features; for sparse rows, those known when the block was written."""
         return self.arrays[0][2][1] if self.features is None else self.features
 
     @property
@@ -72,7 +72,7 @@ class StoredBlock(NamedTuple):
         return np.dtype(self.arrays[0][1])
 
     def assembled(self, room: AnyArray, features: int) -> Block:
-        """The block whose bytes these are; sparse rows get as many features as all blocks have."""
+        """The block stored in these bytes; sparse rows get the features of all blocks."""
         arrays: dict[str, AnyArray] = {}
         at = 0
         for name, dtype, shape in self.arrays:
@@ -87,9 +87,9 @@ class StoredBlock(NamedTuple):
 
 
 def sealed_index(descriptor: int, identity: Identity) -> dict[str, Any] | None:
-    """The index at the end of a cache of this identity; None if the file is no such cache.
+    """The index at the end of a cache of this identity; None if the file is not one.
 
-    Raises :class:`CacheDamaged` if it is one, and says what cannot be.
+    Raises :class:`CacheDamaged` if its index is inconsistent.
     """
     size = os.fstat(descriptor).st_size
     seal = os.pread(descriptor, SEAL.size, max(size - SEAL.size, 0))
@@ -106,7 +106,7 @@ def sealed_index(descriptor: int, identity: Identity) -> dict[str, Any] | None:
     try:
         index = json.loads(text.tobytes())
     except (ValueError, RecursionError) as error:
-        raise CacheDamaged("the index of the cache is no JSON") from error
+        raise CacheDamaged("the index of the cache is not JSON") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         return None
     if index.get("identity") != identity:
@@ -119,7 +119,7 @@ def sealed_index(descriptor: int, identity: Identity) -> dict[str, Any] | None:
 
 
 def _check(index: dict[str, Any], end: int) -> None:
-    """The blocks fill the file up to ``end``, one after another; ValueError if they do not."""
+    """Raise unless the blocks fill the file up to ``end`` without gaps."""
     if not isinstance(index["about"], dict) or not isinstance(index["blocks"], list):
         raise TypeError("about and blocks")
     _whole(index["codes"])
@@ -175,26 +175,25 @@ def _whole(number: Any) -> None:
 
 
 def flaw(block: Block, codes: int) -> str | None:
-    """What no decoder would have written, None if there is nothing: loops trust what they get.
+    """The first flaw that no decoder would produce, or None: loops do not check their input.
 
-    Its arrays are of the right types and shapes already. Labels are codes, from 0 to before
-    ``codes``.
+    Types and shapes of the arrays have been checked. Labels are codes from 0 to ``codes`` - 1.
     """
     X, y, weight, _ = block
     rows = host_rows_of(X)
     if not rows.sound:
-        return "its sparse rows point to values or features that there are not"
+        return "its sparse rows point to values or features that do not exist"
     if not rows.finite:
         return "it has a value that is not finite"
-    if y.view(np.uint64).max() >= codes:  # negative ones are the largest of all without a sign
-        return "it has a label that there is not"
+    if y.view(np.uint64).max() >= codes:  # negative numbers are the largest as unsigned
+        return "it has a label that does not exist"
     if weight is not None and not (weight.min() >= 0.0 and weight.max() <= LARGEST_WEIGHT):
-        return "it has a weight that is not a number from 0 on"
+        return "it has a weight that is not a number of at least 0"
     return None
 
 
 def read_into(descriptor: int, room: AnyArray, at: int) -> bool:
-    """Whether there were bytes for all of the room: one call reads 2 GB at most."""
+    """Fill ``room`` from the file, as one call reads at most 2 GB; False if it is too short."""
     rest = room.data
     while len(rest):
         count = os.preadv(descriptor, [rest], at)
@@ -205,7 +204,7 @@ def read_into(descriptor: int, room: AnyArray, at: int) -> bool:
 
 
 def n_bytes(dtype: str, shape: list[int]) -> int:
-    """Of an array; Python's integers do not overflow."""
+    """Bytes of an array; Python's integers do not overflow."""
     size = np.dtype(dtype).itemsize
     for number in shape:
         size *= number
@@ -213,5 +212,5 @@ def n_bytes(dtype: str, shape: list[int]) -> int:
 
 
 def whole_lines(size: int) -> int:
-    """The bytes that an array takes, up to where the next begins."""
+    """The bytes of an array, padded to the alignment of the next one."""
     return -(-size // LINE) * LINE

@@ -17,9 +17,9 @@ KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "w
 
 
 class LabelCodes:
-    """A number for every distinct label, in the order in which they are first met.
+    """A number for every distinct label, in order of first occurrence.
 
-    So rows can be stored before the last label is known; ``values`` has the label of each code.
+    Rows can so be stored before the last label is known; ``values`` has the label of each code.
     """
 
     def __init__(self, values: Sequence[Any] = (), frozen: bool = False) -> None:
@@ -27,7 +27,7 @@ class LabelCodes:
         self._codes = {value: code for code, value in enumerate(self.values)}
         self._kind = None if not self.values else KINDS[np.asarray(self.values[:1]).dtype.kind]
         self.frozen = frozen
-        """No other labels may come: the first pass has met all."""
+        """No new labels are allowed: the first pass has seen all of them."""
 
     @classmethod
     def from_list(cls, values: Any) -> LabelCodes:

@@ -140,7 +140,7 @@ def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array
 
 
 def _refuse_large(rows: Ints, values: AnyArray, what: str, place: Place) -> None:
-    """Whole numbers of so many digits may have been rounded when they were read: several to one."""
+    """Raise if integers are so large that several may have been rounded to one when read."""
     if len(rows):
         raise ValueError(
             f"{what} holds {values[rows[0]]!s} in {place.row(int(rows[0]))}, too large a number to "
@@ -157,7 +157,7 @@ def missing(column: pa.Array) -> Ints:
 
 
 def running_total(total: float, values: Array) -> float:
-    """A sum that goes on, one number after another: its bits do not depend on where batches end."""
+    """A sum continued number by number: its bits do not depend on batch boundaries."""
     if len(values) <= FEW_ROWS:
         for value in values.tolist():
             total += value

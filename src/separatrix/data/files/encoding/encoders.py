@@ -125,7 +125,7 @@ class OneHot(Column):
         return pa.array([*self.categories, *self.infrequent], type=TYPES[self.type])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is Arrow's: whoever loads it may not have that."""
+        """The state without Arrow objects: pyarrow may be missing where it is loaded."""
         return {name: value for name, value in vars(self).items() if name != "_known"}
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:

@@ -61,7 +61,7 @@ class Encoding:
     text_target: bool = False
     """Whether labels are words, though all of a CSV file may look like numbers."""
     row_values: float | None = field(default=None, compare=False)
-    """Values other than 0 of a row, on average; None if nobody looked."""
+    """Mean number of non-zero values in a row; None if not counted."""
 
     @property
     def feature_names(self) -> AnyArray:
@@ -177,10 +177,10 @@ class Encoding:
                 from .options import meant
 
                 there = name in times
-                told = f"the columns are {names!r}" if there else meant(name, names)
+                hint = f"the columns are {names!r}" if there else meant(name, names)
                 raise ValueError(
                     f"there {'are several columns' if there else 'is no column'} {name!r}"
-                    f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {told}"
+                    f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {hint}"
                 )
 
     def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:

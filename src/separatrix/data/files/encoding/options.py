@@ -1,4 +1,4 @@
-"""What a user says of the columns of a table."""
+"""Options for the columns of a table."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 class Survey:
     """Batches of a table are added one after another, in bounded memory; then there is an encoding.
 
-    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent,
-    and so is a share that is held out.
+    A row counts in proportion to its weight; rows of weight 0 and held-out rows are ignored.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Survey:
         return y, given
 
     def __add__(self, other: Survey) -> Survey:
-        """What the rows of both tell."""
+        """The survey of the rows of both."""
         found = copy(self)
         found.numbers = self.numbers.merged(other.numbers)
         found.categories = {
@@ -288,7 +287,7 @@ class _CategorySurvey(_ColumnSurvey):
         return found
 
     def _check_number(self, where: Callable[[], str]) -> None:
-        """Where is asked for only if it is to be told: of text it takes a read."""
+        """Raise if there are too many; ``where`` is called only then, as it may read text again."""
         if len(self.counts) > MOST_CATEGORIES or self.bytes > MOST_CATEGORY_BYTES:
             raise ValueError(
                 f"column {self.name!r} has {len(self.counts)} different values {where()}, and a "

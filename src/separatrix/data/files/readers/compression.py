@@ -1,4 +1,4 @@
-"""Compressed files, told by their first bytes."""
+"""Compressed files, recognised by their first bytes."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for
 class CsvReader(TableFiles):
     """Text that is parsed a little at a time.
 
-    A pass of its own finds the types, unless they are ``guessed``: an integer column that holds a
-    fraction in its last line is one of fractions, and one that holds a word is text, and ``mixed``
-    tells so.
+    A separate pass finds the types, unless they are ``guessed``: an integer column with a fraction
+    in its last line is a column of fractions, and one with a word is text, which ``mixed``
+    reports.
     """
 
     format = "csv"
@@ -74,7 +74,7 @@ class CsvReader(TableFiles):
         return self._types
 
     def common(self, findings: Any = None) -> Any:
-        """The types, which only all rows tell."""
+        """The types, which depend on all rows."""
         return findings
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> CsvReader:

@@ -28,10 +28,10 @@ _limit = threading.Lock()  # the csv module has one limit of the length of value
 
 
 class Bytes(Protocol):
-    """A file that is read from its begin to its end."""
+    """A file that is read from its beginning to its end."""
 
     def read(self, nbytes: int, /) -> bytes:
-        """So many bytes more, or all that are left."""
+        """Up to ``nbytes`` more bytes, or all that are left."""
 
 
 Opener = Callable[[Path], AbstractContextManager[Bytes]]
@@ -64,7 +64,7 @@ def rows_of_file(
 
 
 def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
-    """All of the text, about so many bytes at a time; a line may end by LF, CR LF or CR.
+    """All of the text, about ``size`` bytes at a time; lines may end with LF, CR LF or CR.
 
     Line ends between quotes end no row. A value is quoted if a quote is its first character.
     """
@@ -149,14 +149,14 @@ def _plain_quotes(text: bytes, delimiter: bytes) -> Ints | None:
     """Where quotes stand, if they open and close values in turn, or come in twos within one."""
     characters = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(characters == QUOTE)
-    beside = np.zeros(256, dtype=np.bool_)  # what may stand beside a quote, outside of its value
-    beside[[*b'\r\n"', *delimiter]] = True
+    adjacent = np.zeros(256, dtype=np.bool_)  # bytes allowed next to a quote, outside its value
+    adjacent[[*b'\r\n"', *delimiter]] = True
     opening, closing = quotes[::2], quotes[1::2]
     if opening[0] == (3 if text.startswith(BYTE_ORDER_MARK) else 0):
         opening = opening[1:]
     if len(closing) and closing[-1] == len(text) - 1:
         closing = closing[:-1]
-    plain = beside[characters[opening - 1]].all() and beside[characters[closing + 1]].all()
+    plain = adjacent[characters[opening - 1]].all() and adjacent[characters[closing + 1]].all()
     return quotes if plain else None
 
 

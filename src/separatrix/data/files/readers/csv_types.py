@@ -39,7 +39,7 @@ class Word(NamedTuple):
 
 
 class ColumnTypes:
-    """What columns hold, as told by the batches added so far; their edges do not matter."""
+    """The types of columns, from the batches added so far; batch boundaries do not matter."""
 
     def __init__(self, names: list[str]) -> None:
         self.types = dict.fromkeys(names, pa.null())
@@ -117,7 +117,7 @@ class ColumnTypes:
                 self.numbers[name] = values[at].as_py()
 
     def __add__(self, other: ColumnTypes) -> ColumnTypes:
-        """What the rows of both tell, those of the other standing after these."""
+        """The types from the rows of both; rows of the other come after these."""
         found = ColumnTypes([])
         for name, type in self.types.items():
             its = other.types[name]

@@ -107,7 +107,7 @@ def _open_object(what: Any, block_rows: int) -> Reader:
 def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
     """Standard input, an open file or a pipe: opened when it is spooled."""
     if format is None:
-        raise ValueError("the format of a stream cannot be told: say format= (e.g. 'csv').")
+        raise ValueError("the format of a stream cannot be detected: pass format= (e.g. 'csv').")
     _import_arrow("to read a stream")
     from .streams import ByteStream
 
@@ -155,7 +155,7 @@ def tells_format(path: str | PathLike[str]) -> bool:
 
 
 def known_format(path: str | PathLike[str]) -> str | None:
-    """The format that the suffix tells, if it tells one."""
+    """The format that the suffix shows, if any."""
     return SUFFIXES.get(_suffix(Path(path)))
 
 
@@ -165,13 +165,13 @@ def table_format(start: bytes) -> str:
 
 
 def format_of(paths: list[Path]) -> str:
-    """The format that the suffixes tell, the same for all files."""
+    """The format that the suffixes show, the same for all files."""
     found = {path: known_format(path) for path in paths}
     formats = ", ".join(FORMATS)
     for path, format in found.items():
         if format is None:
             raise ValueError(
-                f"{path}: its suffix {_suffix(path)!r} tells no format; expected one of "
+                f"{path}: its suffix {_suffix(path)!r} shows no format; expected one of "
                 f"{', '.join(SUFFIXES)}, or say format= ({formats})."
             )
     first = paths[0]
@@ -185,7 +185,7 @@ def format_of(paths: list[Path]) -> str:
 
 
 def _suffix(path: Path) -> str:
-    """The suffix that tells the format: before that of a compression."""
+    """The suffix that shows the format: the one before a compression suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()

@@ -16,7 +16,7 @@ from .reader import Piece, Place, Reader
 
 
 class NpyArray(NamedTuple):
-    """What the head of a file tells: rows of numbers, one after another from some byte on."""
+    """The header of a file: consecutive rows of numbers from some byte on."""
 
     path: Path
     shape: tuple[int, ...]
@@ -33,7 +33,7 @@ class NpyArray(NamedTuple):
 
 
 class NpyColumn:
-    """Labels or weights beside the rows, in ``.npy`` files of one dimension."""
+    """Labels or weights of the rows, in ``.npy`` files of one dimension."""
 
     def __init__(self, what: Any) -> None:
         self.files = Files(named_files(what))
@@ -41,7 +41,7 @@ class NpyColumn:
         self.n_rows = sum(one.shape[0] for one in self.stored)
 
     def read(self, at: int, rows: int) -> AnyArray:
-        """So many from this row on, whichever files they are in."""
+        """``rows`` values from this row on, from one or more files."""
         parts, start = [], 0
         for one in self.stored:
             low, high = max(at, start), min(at + rows, start + one.shape[0])
@@ -71,8 +71,8 @@ class NpyReader(Reader):
             raise ValueError(f"{files} has no rows; expected at least two.")
         self.target = self._role(target, "target")
         self.weight = self._role(weight, "weight")
-        beside = {self.target, self.weight}
-        self.features = [j for j in range(self.columns) if j not in beside]
+        roles = {self.target, self.weight}
+        self.features = [j for j in range(self.columns) if j not in roles]
         if not self.features:
             raise ValueError(f"{files}: no column is left as a feature.")
 
@@ -87,7 +87,7 @@ class NpyReader(Reader):
         return first.shape[1]
 
     def _role(self, what: Any, role: str) -> int | NpyColumn | None:
-        """The number of a column from 0 on, or what is read beside the rows."""
+        """The number of a column from 0 on, or a separate file with one value per row."""
         if what is None:
             return None
         if isinstance(what, (int, np.integer)) and not isinstance(what, bool):

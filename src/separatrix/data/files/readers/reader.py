@@ -1,4 +1,4 @@
-"""What every reader offers: pieces of rows, in the same order at each call."""
+"""The interface of readers: pieces of rows, in the same order at each call."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Reader(ABC):
     def identity(self) -> dict[str, Any]:
         """What the rows come from, as plain data: format, files with their versions, options.
 
-        Equal for equal rows. What cannot be told apart by such data carries a ``token`` that no
-        other reader has.
+        Equal for equal rows. If such data cannot identify the rows, it contains a unique
+        ``token``.
         """
 
     def check_unchanged(self) -> None:  # noqa: B027 (what has no files cannot be looked at)
@@ -106,11 +106,11 @@ class SharedFiles(Reader):
 
     @abstractmethod
     def findings(self) -> Any:
-        """What these files tell of all; findings of several add up."""
+        """What these files show about all files; findings of several can be added."""
 
     @abstractmethod
     def common(self, findings: Any = None) -> Any:
-        """What must be known of all files to read one, given what all tell.
+        """What must be known about all files to read one, given the findings of all.
 
         Without findings: what is known before any row is read, or None if that is not enough.
         """
@@ -164,7 +164,7 @@ class TableReader(Reader):
         return self
 
     def guessed(self, exact: Iterable[str]) -> TableReader:
-        """A reader that guesses types which only all rows can tell, for a first pass over these.
+        """A reader that guesses types which depend on all rows, for a first pass over these.
 
         That raises :class:`TypesRefuted` if the guess was wrong. Only of ``exact`` columns it
         matters whether numbers are whole: others may be read as fractions.

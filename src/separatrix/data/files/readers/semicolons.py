@@ -55,7 +55,7 @@ class _Rewritten(io.RawIOBase):
         self._left, self._first = memoryview(b""), True
 
     def readable(self) -> bool:
-        """Yes."""
+        """Always True."""
         return True
 
     def close(self) -> None:

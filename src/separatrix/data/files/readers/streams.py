@@ -27,7 +27,7 @@ COPIED = 1 << 20  # bytes at a time
 class StreamReader(TableReader):
     """Columns of an object in memory or of a query, which is run anew for each pass.
 
-    Its rows are told to be the same by their number alone.
+    Only the number of rows is checked to be the same at each pass.
     """
 
     def __init__(self, what: Any, block_rows: int) -> None:
@@ -175,7 +175,7 @@ def read_once(name: str) -> str:
 
 
 class _Spool:
-    """A file that is locked, so that nobody takes it for abandoned, and goes with a reader."""
+    """A locked file, so that it is not removed as abandoned, deleted with its reader."""
 
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

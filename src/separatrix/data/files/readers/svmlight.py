@@ -42,10 +42,10 @@ class IndexRange(NamedTuple):
 class SvmlightReader(SharedFiles):
     """Sparse rows with numbers as labels, by the compiled parser.
 
-    ``zero_based`` says whether the first feature has the number 0 in the file; None: it has if
-    there is a 0 in one of the files. How many features there are is told by the largest number,
-    unless ``n_features`` says it, as the model does that is to predict: then the entries of others
-    are left out, and counted in ``left_out``. Plain text, or compressed by gzip, bzip2 or xz.
+    ``zero_based`` says whether the first feature has the number 0 in the file; None: yes if there
+    is a 0 in one of the files. The number of features follows from the largest index, unless
+    ``n_features`` is given, as when a model predicts: then entries of other features are left out
+    and counted in ``left_out``. Plain text, or compressed by gzip, bzip2 or xz.
     """
 
     format = "svmlight"
@@ -59,8 +59,8 @@ class SvmlightReader(SharedFiles):
 
     def as_in_fit(self, zero_based: bool, n_features: int) -> SvmlightReader:
         """With the features of a fit, numbered as there unless they were said to be otherwise."""
-        told = zero_based if self._zero_based is None else self._zero_based
-        return SvmlightReader(self.files, told, n_features)
+        chosen = zero_based if self._zero_based is None else self._zero_based
+        return SvmlightReader(self.files, chosen, n_features)
 
     def identity(self) -> dict[str, Any]:
         """Files and both options."""
@@ -83,9 +83,9 @@ class SvmlightReader(SharedFiles):
         """Whether features are counted from 0 on, and how many there are."""
         if findings is None and (self._zero_based is None or self._n_features is None):
             return None
-        told = copy(self)
-        told.__dict__["_index_range"] = findings
-        return told.zero_based, told.n_features
+        known = copy(self)
+        known.__dict__["_index_range"] = findings
+        return known.zero_based, known.n_features
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> SvmlightReader:
         """The same files with the features of all."""

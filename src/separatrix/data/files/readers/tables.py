@@ -93,7 +93,7 @@ class TypedFiles(TableFiles):
         return self._common_schema
 
     def common(self, findings: Any = None) -> Any:
-        """The types: files tell them without a look at their rows."""
+        """The types, which files declare without a look at their rows."""
         return self._common_schema
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> TypedFiles:
@@ -249,7 +249,7 @@ def _cast(column: pa.Array, type: pa.DataType, name: str) -> pa.Array:
 
 
 def cut(batch: pa.RecordBatch | WideBatch, place: Place, start: int, rows: int) -> Iterator[Piece]:
-    """The batch, from this row on, in pieces of so many rows at most, none of them copied."""
+    """The batch, from this row on, in pieces of at most ``rows`` rows, without copies."""
     for at in range(0, batch.num_rows, rows):
         yield Piece(batch.slice(at, rows), None, None, place._replace(first=start + at))
 

@@ -20,7 +20,7 @@ from ....numeric.types import Array, Ints
 from .csv_chunks import BYTE_ORDER_MARK
 
 MANY_COLUMNS, FEW_ROWS = 1 << 8, 64
-"""Text of at least so many columns and at most so many rows is parsed as one column of values."""
+"""Least columns and most rows of text that is parsed as one column of values."""
 TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 BOOLEANS = pa.array(TRUE + FALSE)
 BLANKS = " \t"  # what Arrow leaves out around numbers
