@@ -179,10 +179,7 @@ class GapTracker:
             self.mark = iteration, np.inf
         kept, J = step.weights, step.objective
         if self.of_average and step.average is not None:
-            kept, J = (
-                step.average,
-                None,
-            )  # the step's J is that of its weights
+            kept, J = step.average, None  # the step's J is that of its weights
         if J is not None and step.lower_bound is not None:
             self._at(kept, J)
             self._raise(step.lower_bound, self.of_sums)

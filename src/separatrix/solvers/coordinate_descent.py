@@ -45,10 +45,7 @@ FIRST_LOOK = 0.1  # of that: if a first epoch gains no more, no further epochs f
 NOTHING = 1e-29  # of J: the gain of epochs from the rounding of slopes alone
 MOST_MODELS = 20  # in a round
 AS_IT_IS = np.array([[1.0, 0.0]])  # weight and bias
-TOO_SHORT, NEAR_0 = (
-    1 / 16,
-    1e-6,
-)  # of a step; of a margin, to use the tangent
+TOO_SHORT, NEAR_0 = 1 / 16, 1e-6  # of a step, and of a margin to use the tangent
 SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # number of features, and share of all stored values
 
 
