@@ -1,4 +1,4 @@
-"""Ascent of the dual, by whichever method fits: with a proof of how near the minimum it is.
+"""Maximises the dual with a suitable method, and proves how close it is to the minimum.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``.
 Input: rows, a loss whose dual is known, l2 > 0. Output: weights, dual variables, J and a lower
@@ -36,18 +36,18 @@ from .system_size import affordable, drowns_penalty
 
 @dataclass(frozen=True, repr=False)
 class DualAscent(DualSolver):
-    """Climbs the dual of J while the weights come down: the two meet at the minimum.
+    """Maximise the dual of J while J decreases; at the minimum both are equal.
 
     For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
     squared hinge and the logistic loss; with a penalty, which the dual divides by. Each step
-    tells J exactly and a lower bound on its minimum, from alphas that
-    meet the condition of the free bias.
+    has the exact J and a lower bound on its minimum, from alphas that satisfy the condition of the
+    free bias.
 
-    It chooses among three solvers, each of which may be used alone, and says in ``reason``, after
-    a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
-    of the features slows it down. Where there are two classes and few rows per feature, those at a
-    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square, also
-    for features so large that the penalty is lost beside them.
+    It chooses among three solvers, each of which may be used alone; after a fit, ``reason`` says
+    which of them ran. :class:`ProximalPoint`: the bias is free as in J, and scales of the features
+    do not slow it down. With two classes and few rows per feature, the rows at a kink change with
+    every such step: then :class:`InteriorPoint` for the hinge and squared hinge, also for features
+    so large that rounding hides the penalty.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
@@ -55,9 +55,9 @@ class DualAscent(DualSolver):
     for interior points where there are more classes and the systems small enough, else for
     proximal points.
 
-    Of rows that are not in memory those near a kink are gathered there at each read, up to 64 MB
-    with a sample of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the
-    minimum. Where that is too few rows, :class:`ProximalPoint` goes on. ``reason`` tells the bytes.
+    If rows are not in memory, those near a kink are copied at each read, up to 64 MB with a sample
+    of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the minimum. If
+    that is too few rows, :class:`ProximalPoint` continues. ``reason`` shows how many bytes.
 
     See Also
     --------
@@ -162,7 +162,7 @@ def first_phase(objective: Objective) -> str:
 
 
 def is_wide(objective: Objective) -> bool:
-    """Whether rows are sparse and have features enough to be told apart one by one."""
+    """Whether rows are sparse and there are enough features to distinguish them."""
     source = objective.source
     return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
 

@@ -134,12 +134,12 @@ class GradientDescent(Solver):
 
     @property
     def chooses_step(self) -> bool:
-        """If it was not given."""
+        """Whether the step was not given."""
         return isinstance(self.learning_rate, str)
 
     @property
     def by_row(self) -> bool:
-        """Unless all rows make one batch."""
+        """Whether rows are visited in batches."""
         return self.batch_size is not None
 
     def steps(

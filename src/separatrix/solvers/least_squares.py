@@ -96,10 +96,10 @@ class LeastSquares(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The minimum, again and again; or on the way to it.
+        """Yield the minimum repeatedly, or steps towards it.
 
-        Where rounding, at scales that floating point does not hold, leaves more than the start
-        or zeros, these are told, and not as solved.
+        If rounding, at scales beyond floating point, makes it worse than the start or zeros, these
+        are yielded instead, and not as solved.
         """
         direct = self._direct(objective)
         if not direct and objective.penalty.l2 > 0.0:
@@ -213,7 +213,7 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     shrunk = np.zeros_like(s)
     kept = s[keep]
     square = kept**2 + l2
-    # Without a penalty it is 1 / s, told so where squares lose their digits or vanish.
+    # Without a penalty it is 1 / s, computed so where squares lose digits or underflow.
     lost = (square < SMALLEST_NORMAL) & (l2 == 0.0)
     shrunk[keep] = np.where(lost, 1.0, kept) / np.where(lost, kept, square)
     w: Array = Vt.T @ (shrunk[:, None] * (U.T @ B))
@@ -281,7 +281,7 @@ def _round_of_products(objective: Objective, state: State) -> State:
     W[:, -1] -= of_bias
     J = state["value"] - float(of_bias @ of_bias)
     enough = min(FIRST_GAP, 10.0 ** np.floor(np.log10(0.5 * _gap(objective, r) / J)))
-    for count in range(1, PRODUCTS + 1):  # noqa: B007 (told below)
+    for count in range(1, PRODUCTS + 1):  # noqa: B007 (used below)
         z = inverse * r
         before, size = size, np.einsum("cj,cj->c", r, z)
         p *= np.where(before > 0.0, size / before, 0.0)[:, None]

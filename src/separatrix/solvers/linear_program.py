@@ -52,8 +52,8 @@ class LinearProgram(Solver):
         and, for every row, alpha_ic >= 0, sum_c alpha_ic <= p_i
 
     with p the rows' shares of all weight, d a row's class and c its rivals; the weights are the
-    prices of the first conditions. Every step tells the same; what HiGHS leaves open is told as
-    remaining.
+    prices of the first conditions. Every step is the same; the optimality gap that HiGHS leaves is
+    its predicted decrease.
 
     See Also
     --------
@@ -131,7 +131,7 @@ def solvable(objective: Objective) -> bool:
 
 
 def _solve(objective: Objective) -> tuple[Array, float] | None:
-    """Weights, and the least J that the dual tells; None where HiGHS finds no end.
+    """Weights, and the lowest J that the dual proves; None if HiGHS finds no solution.
 
     In variables in which features are centred and of one scale: tolerances are absolute.
     """

@@ -1,7 +1,7 @@
 """Coordinate descent on a second-order model, by columns.
 
 Problem     min over w and a free bias of a quadratic in the scores of rows, with absolute values
-            and squares of w beside it.
+            and squares of w added to it.
 Input       The columns, the slopes and curvatures of the rows, weights to begin with.
 Output      Weights where an epoch gains next to nothing.
 Algorithm   Epochs over all weights, and between them over those that are not 0, with Anderson's

@@ -72,7 +72,7 @@ class Newton(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def expected_state(self, objective: Objective) -> Check:

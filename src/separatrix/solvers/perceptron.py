@@ -2,7 +2,7 @@
 
 Problem     Weights W = (w, b) that put every row on its side: y (w.x + b) > 0.
 Input       Rows, their labels and weights; step sizes; a start, zeros unless given.
-Output      W after every pass, the mistakes met in it and which rows they were.
+Output      W after every pass, and the mistakes made in it, with their rows.
 Algorithm   ``Rosenblatt``: (w, b) += step * y * (x, 1) at every row that is a mistake, in the
             order given or in a random one. ``BatchPerceptron``: the sum of these over all mistakes,
             once per pass. For k classes the true one gains what the best rival loses.
@@ -81,7 +81,7 @@ class Rosenblatt(Solver):
 
     @property
     def by_row(self) -> bool:
-        """Yes."""
+        """Rows are visited one after another."""
         return True
 
     def _run(

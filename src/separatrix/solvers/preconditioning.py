@@ -21,7 +21,7 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 
 MOST_LIFTS = 8
-# Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
+# Products of BLAS while an evaluation reads one value: the cost of a Hessian in evaluations.
 PRODUCTS_PER_READ = 15.0
 STEP_BYTES = 1e6  # that could be read while a step is prepared
 CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
@@ -80,9 +80,9 @@ def _factor(hessian: AnyArray) -> AnyArray:
 def hessian_cost(
     objective: Objective, rows: Objective | None, values: float | None = None
 ) -> float:
-    """How many evaluations cost as much as the second derivative of these rows, factored.
+    """The number of evaluations that cost as much as factoring the second derivative of these rows.
 
-    If so many values of each are multiplied: else all.
+    ``values`` of each row are multiplied; by default all.
     """
     if rows is None:
         return np.inf

@@ -110,7 +110,7 @@ class ProximalNewton(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def steps(
@@ -237,7 +237,7 @@ def balanced(objective: Objective, gradient: Array) -> Array:
 
 
 def most_features(objective: Objective, most_variables: int) -> int:
-    """That a working set may have."""
+    """Maximum working-set size."""
     k, penalty = objective.shape[0], objective.penalty
     # The classes of a column loss have a Hessian each, unless groups tie them; others share it.
     tied = penalty.groups is not None and penalty.numbers is None

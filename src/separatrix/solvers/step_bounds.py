@@ -102,7 +102,6 @@ class LargestBatch(Sum[tuple[list[float]]]):
         return True
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """Of one block, whose rows that count are met as they stand."""
         X, y, weight = block.rows, block.y, block.weight
         rows = np.arange(len(y)) if block.present is None else block.present
         count, largest = -(-len(rows) // self.batch), 0.0

@@ -49,7 +49,7 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
     mistakes: float
     bound: float
     misfit: float
-    """By how much the bound would be better if the alphas met the weights."""
+    """Improvement of the bound if the alphas matched the weights."""
     ended = False
     """Whether steps are no use any more. Then it stands where it stood before the last one."""
 

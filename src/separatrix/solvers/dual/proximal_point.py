@@ -62,19 +62,19 @@ NOTHING = np.empty((0, 0))
 
 @dataclass(frozen=True, repr=False)
 class ProximalPoint(DualSolver):
-    """Climbs the dual by proximal steps, each solved by Newton's method on the weights.
+    """Proximal point method for the dual; each step is solved by Newton's method on the weights.
 
     For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
-    squared hinge and the logistic loss; with a penalty. Each step tells J and a lower bound on its
-    minimum. No scale of the features slows it down, and no weak penalty unless rows are few.
+    squared hinge and the logistic loss; with a penalty. Each step has J and a lower bound on its
+    minimum. It is insensitive to feature scales, and to a weak penalty unless rows are few.
 
-    Rows need not be in memory. Then what is kept of the hinge is one number a row, k for k classes,
-    and once more while these move, besides 64 MB of rows near a kink; ``reason``, after a fit,
-    tells the bytes.
+    Rows need not be in memory. If they are not, one number per row is kept for the hinge (k for k
+    classes), twice that while these change, and 64 MB of rows near a kink; after a fit,
+    ``reason`` shows how many bytes.
 
     See Also
     --------
-    DualAscent : chooses between this and two others.
+    DualAscent : chooses between this and two other methods.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ProximalPoint(DualSolver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """Newton's steps; those are told that bring something, and the last towards a center."""
+        """Newton steps: those that improve something, and the last towards each center."""
         return proximal_iterates(objective, from_zeros(objective, W) if state is None else state)
 
     def phases(self, objective: Objective) -> dict[str, Check]:

@@ -150,7 +150,7 @@ Smoothed = tuple[float, float, float, float, Array, Array, list[Array]]
 class SmoothedSums(Sum[Smoothed]):
     """Losses, mistakes, smoothed losses and proximal terms; weighted rows, conjugates; scores.
 
-    The scores are told block by block where they were not known.
+    The scores are returned block by block if they were not known.
     """
 
     loss: Loss

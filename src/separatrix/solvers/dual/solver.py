@@ -1,4 +1,4 @@
-"""What the solvers of the dual share: what they need, and what each step tells."""
+"""Base class of dual solvers: their requirements and steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..base import Solver, State, Step, lowest
 
 HANDED_ON = "handed on"
 """In the place of a phase: the alphas of a run with another penalty, to begin with."""
-MOST_UNTOLD = 30  # iterates in a row that bring nothing to tell
+MOST_UNTOLD = 30  # iterates in a row that are not reported
 
 
 class DualIterate(NamedTuple):
@@ -38,7 +38,7 @@ class DualIterate(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class DualSolver(Solver):
-    """Climbs the dual of J while the weights come down: the two meet at the minimum."""
+    """Maximises the dual of J while J decreases; at the minimum both are equal."""
 
     needs_rows_in_memory: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ()
@@ -82,7 +82,7 @@ class DualSolver(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def after(self, state: State) -> Solver:
@@ -123,10 +123,10 @@ class DualSolver(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another; the weights told are those of the lowest J so far.
+        """One step after another; the reported weights are those with the lowest J so far.
 
-        The start is the first of them, or zeros where J is lower. Iterates are told that bring a
-        lower J or a higher bound, and those that end something.
+        The start is the first of them, or zeros if J is lower there. Iterates are reported if they
+        lower J or raise the bound, or end a phase.
         """
         if state is not None and state.get("phase") != HANDED_ON:
             best, J, mistakes = state["weights"], state["objective"], state["mistakes"]

@@ -2,11 +2,11 @@
 
 Problem: that of :mod:`separatrix.solvers.dual.proximal_point`, for a source whose rows are not in
 memory. Input: blocks of rows, the same ones at each read. Output: the same.
-Algorithm: the same steps, but a read tells everything at some weights: J, its smoothed form and
+Algorithm: the same steps, but one read gives all values at some weights: J, its smoothed form and
 gradient, the bound, and the free rows, from which Newton's next direction follows in memory. What
 is kept from read to read is the center, one number a row for two classes, k for k, and while it
 moves the one before. Scores are not kept: a search along a step tries many lengths in one read.
-A source that keeps numbers beside its rows, far away, keeps the center there; what is remembered
+A remote source that stores numbers with its rows keeps the center there; what is remembered
 here is where it moved, from which a run that is taken up again, or rows made again, have it again.
 
 Free rows are gathered up to ``GATHERED_BYTES``. Where there are more, as far from the minimum,
@@ -147,7 +147,7 @@ class StreamedProximalPointRun(ProximalSteps):
         return float(lengths[best])
 
     def _slopes(self, direction: Array, lengths: Array) -> Array:
-        """Of the smoothed J along the direction, at so many lengths."""
+        """Slopes of the smoothed J along the direction, at several lengths."""
         W, penalty = self.at.W, self.objective.penalty
         (sums,) = self.objective.source.total(
             SlopesAlong(self.dual_loss, W, self._center, self.penalty_parameter, direction, lengths)
@@ -216,7 +216,7 @@ class MovedCenter:
 
 @dataclass(frozen=True)
 class StreamedSums(NearCenter[Streamed]):
-    """What ``SmoothedSums`` tells; the number of free rows, some of them; centers if they moved."""
+    """The sums of ``SmoothedSums``, the number of free rows, some of them, and moved centers."""
 
     loss: Loss
     share: float
