@@ -63,12 +63,12 @@ def nonsmooth_lower_bound(
             max(own.reads for own in columns),
             lambda: np.concatenate([own.alpha() for own in columns], axis=1),
         )  # fmt: skip
-    dual_loss, nobody = dual_loss_of(objective), np.empty(0, dtype=np.int64)
-    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, nobody)
+    dual_loss, no_rows = dual_loss_of(objective), np.empty(0, dtype=np.int64)
+    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, no_rows)
     value = objective.mean(loss_sum, W)
     bound = dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
     bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    known, reads = (nobody, NOTHING), 1.0
+    known, reads = (no_rows, NOTHING), 1.0
     if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.isfinite(value):
         near = np.flatnonzero(distance < np.inf)
         share = min(1.0, NEAR_KINK / max(len(near), 1))

@@ -121,12 +121,12 @@ class BlockModel:
         at, gained, before, crawled = start.copy(), 0.0, np.inf, 0
         for _ in range(ROUNDS):
             signs = np.sign(at)
-            told = loops.block_coordinate_descent(
+            result = loops.block_coordinate_descent(
                 self.hessian, self.starts, self.thresholds, at, steep, max_epochs=EPOCHS,
                 enough=ENOUGH * gained,
             )  # fmt: skip
-            gained += told.gain
-            if told.gain <= ENOUGH * gained:
+            gained += result.gain
+            if result.gain <= ENOUGH * gained:
                 break
             gain = self._newton_step(at, steep)
             gained += gain

@@ -97,12 +97,12 @@ def _filled(value: Any, arrays: dict[str, AnyArray], depth: int = 0) -> Any:
         for key, entry in value.items():
             value[key] = _filled(entry, arrays, depth + 1)
         return value
-    told = value[tag]
-    if len(value) == 1 and tag == "$array" and type(told) is int and 0 <= told < len(arrays):
-        return arrays[str(told)]
-    pair = len(value) == 1 and tag == "$number" and isinstance(told, list) and len(told) == 2
-    if pair and type(told[1]) in (bool, int, float):
-        return scalar(*told)
+    content = value[tag]
+    if len(value) == 1 and tag == "$array" and type(content) is int and 0 <= content < len(arrays):
+        return arrays[str(content)]
+    pair = len(value) == 1 and tag == "$number" and isinstance(content, list) and len(content) == 2
+    if pair and type(content[1]) in (bool, int, float):
+        return scalar(*content)
     raise Damaged(f"{tag!r} in its text is neither a number nor one of its arrays")
 
 

@@ -208,14 +208,14 @@ def _proven_here(theory: Separability, objective: Objective) -> tuple[float, flo
         )
     rows = SignedRows(objective.source)
     margin, radius = theory.margin_on(rows), rows.radius
-    told, longest = float(theory.margin or 0.0), float(theory.radius)
-    if margin < (1.0 - MARGIN_ERROR) * told or radius > (1.0 + MARGIN_ERROR) * longest:
+    promised, longest = float(theory.margin or 0.0), float(theory.radius)
+    if margin < (1.0 - MARGIN_ERROR) * promised or radius > (1.0 + MARGIN_ERROR) * longest:
         raise ValueError(
-            f"monitor is of other data: it promises a margin of {told:.6g} and rows of length "
+            f"monitor is of other data: it promises a margin of {promised:.6g} and rows of length "
             f"{longest:.6g} at most, and here they are {margin:.6g} and {radius:.6g}; call "
             "separability on the data of this fit"
         )
-    margin = min(margin, told)
+    margin = min(margin, promised)
     return margin, max(float(theory.mistake_bound or 0.0), mistake_bound(rows, margin))
 
 

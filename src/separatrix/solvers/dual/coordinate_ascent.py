@@ -96,5 +96,5 @@ class CoordinateAscent(DualSolver):
 
 def kept_bytes(labels: LabelsInMemory, state: State) -> int:
     """Bytes kept in memory for rows that are not: labels, weights and the state of a run."""
-    beside = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
-    return beside + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))
+    per_row = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
+    return per_row + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))

@@ -196,13 +196,13 @@ class MulticlassAscentRun:
 
     def _climb(self, rows: Ints, enough: float) -> tuple[bool, Ints]:
         """Run epochs on active rows; return if the gap is about small enough, and rows to visit."""
-        met, crawls = np.inf, False
+        measured, crawls = np.inf, False
         fewest, most = self._numbers_of_epochs()
         history = SubspaceSteps(self.source, self.inv_2l2)
         for number in range(1, most + 1):
-            last = met
+            last = measured
             before = self._before_help(rows) if crawls or history.steps else None
-            again, met = self._epoch(rows)
+            again, measured = self._epoch(rows)
             if before is not None:
                 history.take(rows, *before, self.alpha, self.lines)
             else:
@@ -211,9 +211,9 @@ class MulticlassAscentRun:
             if self.objective.intercept:
                 self._move_biases()
             # This epoch reduces the gap that it measured about as much as the previous one did.
-            fall = met / last if 0.0 < met < last < np.inf else 1.0
+            fall = measured / last if 0.0 < measured < last < np.inf else 1.0
             crawls = last < np.inf and fall > CRAWLING
-            if number >= fewest and met * min(1.0, SURPRISE * fall) <= enough:
+            if number >= fewest and measured * min(1.0, SURPRISE * fall) <= enough:
                 return True, rows
         return False, rows
 

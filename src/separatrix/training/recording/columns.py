@@ -147,10 +147,10 @@ def columns_of(
     if features is not None:
         weights = np.stack([features.to_weights(W) for W in weights])
         average = None if average is None else np.stack([features.to_weights(W) for W in average])
-    nobody = np.empty(0, np.int64)
+    none = np.empty(0, np.int64)
     return StepColumns(
         visited=visited,
-        updated=[nobody if step.rows is None else step.rows for step in kept],
+        updated=[none if step.rows is None else step.rows for step in kept],
         margins=margins,
         sizes=[step.step_size for step in kept],
         weights=weights,
@@ -165,12 +165,12 @@ def columns_of(
 
 def _averages(kept: list[Step], weights: Array) -> Array | None:
     """The mean after every step; the solver's own mean if it has one."""
-    told = [step.average for step in kept]
-    if not any(mean is not None for mean in told):
+    means = [step.average for step in kept]
+    if not any(mean is not None for mean in means):
         return None
     counts = np.arange(1, len(kept) + 1)[:, None, None]
     found = np.concatenate([weights[:1], np.cumsum(weights[1:], axis=0) / counts])
-    for step, mean in enumerate(told, 1):
+    for step, mean in enumerate(means, 1):
         if mean is not None:
             found[step] = mean
     return found

@@ -91,9 +91,9 @@ def _saved_view(
     held[:, column, list(axes)] = 0.0
     at, of = _representatives(held, most)
     lands = [values_on_grid(evaluate, held[step], column, axes, box, SAVED_SIZE) for step in at]
-    told = {kind: [_short(banded(land[kind], kind == "objective")) for land in lands]
+    layers = {kind: [_short(banded(land[kind], kind == "objective")) for land in lands]
             for kind in KINDS}  # fmt: skip
-    return {"column": column, "axes": list(axes), "box": box, "at": at, "of": of, **told}
+    return {"column": column, "axes": list(axes), "box": box, "at": at, "of": of, **layers}
 
 
 def _reach(side: Array) -> tuple[float, float]:

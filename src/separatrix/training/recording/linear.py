@@ -39,8 +39,8 @@ def linear_recording(
 ) -> Recording:
     """Record a run on an objective, with the rows as given to it."""
     k = len(given.classes)
-    tells = len(given.y) * given.n_features <= MOST_TOLD
-    x = with_ones(given.X) if tells else None
+    included = len(given.y) * given.n_features <= MOST_TOLD
+    x = with_ones(given.X) if included else None
     standardized = recipe.features is not None and recipe.features.standardization is not None
     story = Story(
         recipe.solver, objective.loss, objective.penalty.l2, objective.intercept, standardized,
