@@ -237,9 +237,9 @@ def _for_another_penalty(objective: Objective) -> Solver:
     some_zero = objective.penalty.thresholds.any()
     kind = "weights become 0" if some_zero else "features have penalties of their own"
     if _suits_columns(objective):
-        return CoordinateDescent(reason=f"{kind}, and wide or sparse rows are cheap by columns")
+        return CoordinateDescent(reason=f"{kind}, and columns of wide or sparse rows are cheap")
     if model and ProximalNewton().holds_groups(objective):
-        return ProximalNewton(reason=f"{kind}, and there is room for second derivatives")
+        return ProximalNewton(reason=f"{kind}, and second derivatives fit in memory")
     why = "a group is too large for second derivatives" if model else ""
     why = why or f"{loss.name} has no curvature to use"
     return GradientDescent(reason=f"{kind}, and {why}")
@@ -274,25 +274,27 @@ def choose(objective: Objective) -> Solver:
         why = "the squared loss is a quadratic, and products with wide or sparse rows are cheap"
         return LeastSquares(direct_size=0, reason=why)
     if _suits_coordinate_ascent(objective):
-        why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
+        why = f"the rows are sparse: coordinate ascent is faster for {loss.name}"
         return DualAscent(reason=why)
     if _suits_one_vs_rest_ascent(objective):
-        why = f"the rows are sparse: single ones serve {loss.name} class by class"
+        why = f"the rows are sparse: coordinate ascent solves {loss.name} class by class"
         return CoordinateAscent(reason=why)
     if not sparse and _drowns_in_features(objective):
-        why = f"{loss.name} has features so large that the penalty is lost beside them"
+        why = f"{loss.name} has features so large that rounding hides the penalty"
         return DualAscent(reason=why)
     k = objective.shape[0]
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
     if not sparse and _suits_interior_point(objective):
-        why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
+        why = f"{loss.name} has {n} rows for {d} features, and a weak penalty"
         return DualAscent(reason=why)
     if twice and not sparse and _suits_row_systems(objective):
-        why = f"{loss.name} has {n} rows for {d} features: systems by rows are small"
+        why = (
+            f"{loss.name} has {n} rows for {d} features: systems with an unknown per row are small"
+        )
         return Newton(reason=why)
     if _has_rare_features(objective):
-        why = f"{loss.name} has rare features, of which no sample tells, and hardly a penalty"
+        why = f"{loss.name} has rare features, which a sample would miss, and a weak penalty"
         return Newton(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")

@@ -130,8 +130,8 @@ def mistake_bound_callback(
         )
     if not theory.margin:
         raise ValueError(
-            "monitor knows no margin: it is too small for floating point, and so the bound too "
-            "large; set monitor=None, or scale the features first"
+            "monitor has no mistake bound: the margin is too small to be represented in floating "
+            "point; set monitor=None, or scale the features first"
         )
     if not theory.signed.intercept:
         raise ValueError(
@@ -140,7 +140,7 @@ def mistake_bound_callback(
     if l2:
         raise ValueError(f"monitor expects no penalty, got l2={l2!r}; set l2=0")
     if not objective.intercept:
-        raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
+        raise ValueError("monitor is for weights with a bias; set fit_intercept=True")
     step, batch = _constant_step(learning_rate), update == "batch"
     ahead = _ahead(batch, objective, W)
     if ahead and step != 1.0:

@@ -198,7 +198,7 @@ class Trace:
         # The numbers and sentences assume weight decay by l2.
         if not isinstance(self.penalty, L2):
             raise ValueError(
-                "a recording tells of the penalty l2 alone, and this fit had an l1 or "
+                "a recording supports the penalty l2 only, and this fit had an l1 or "
                 "penalty_weights, or another penalty; see replay, which gives every step"
             )
         given, objective = self._objective(X, y, sample_weight)

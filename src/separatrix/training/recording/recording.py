@@ -153,7 +153,7 @@ class Recording:
             values, states = self.kernel(rows), self._expansions(steps)
             found = np.einsum("mn,skn->smk", values, states, optimize=True)
         else:
-            raise ValueError("this recording tells neither weights nor a kernel")
+            raise ValueError("this recording has neither weights nor a kernel")
         return found
 
     def _expansions(self, steps: Sequence[int]) -> Array:
