@@ -79,7 +79,7 @@ class DualAscent(DualSolver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """Of one method after another; the state names the one that made it, and all that ran."""
+        """Run one method after another; the state names the current one, and all that ran."""
         ran: list[str] = []
         if state is not None and state["phase"] != HANDED_ON:
             ran = state["ran"].split(THEN)
@@ -89,18 +89,17 @@ class DualAscent(DualSolver):
             yield at, new | {"ran": THEN.join(ran)}
 
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """Those of all methods."""
         found = {proximal_point.PHASE: proximal_state(objective)}
         if not isinstance(objective.source, InMemory):
             return found | {working_set.PHASE: working_set_state(objective)}
         return found | CoordinateAscent().phases(objective) | InteriorPoint().phases(objective)
 
     def handed_on(self, state: State) -> State | None:
-        """Where single rows were the last phase, what they have to tell."""
+        """The warm-start state of coordinate ascent, if that was the last phase."""
         return CoordinateAscent().handed_on(state)
 
     def after(self, state: State) -> DualAscent:
-        """With a reason that says which methods ran, and what was kept of rows not in memory."""
+        """A copy whose reason says which methods ran, and the memory kept for rows on disk."""
         why = f"{self.reason}; ran" if self.reason else "ran"
         return replace(self, reason=f"{why} {state['ran']}{kept_text(state)}")
 
@@ -111,7 +110,7 @@ THEN = ", then "
 def _phases(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[DualIterate, State]]:
-    """Single rows for many classes or where systems would be large, else all; then another."""
+    """Coordinate ascent for many classes or large systems, else proximal points; then another."""
     handed = None
     if state is not None and state["phase"] == HANDED_ON:
         handed, state = state, None
@@ -145,7 +144,7 @@ def _phases(
 
 
 def first_phase(objective: Objective) -> str:
-    """The method to begin with; of rows that are not in memory the one that reads blocks."""
+    """The method to begin with; for rows that are not in memory, the one that reads blocks."""
     source = objective.source
     if not isinstance(source, InMemory):
         return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE
@@ -170,7 +169,7 @@ def is_wide(objective: Objective) -> bool:
 def suits_coordinate_ascent(objective: Objective) -> bool:
     """Whether rows are so sparse, and the penalty so strong, that a few epochs cost least.
 
-    Of the hinge: smooth losses are sent here by ``auto``, which has rules of its own for them.
+    For the hinge only: ``auto`` has its own rules to send smooth losses here.
     """
     n, d = objective.source.n_rows, objective.source.n_features
     if objective.loss.smooth or d < thresholds.MANY_FEATURES:
@@ -184,17 +183,17 @@ def suits_coordinate_ascent(objective: Objective) -> bool:
 
 
 def suits_interior_point(objective: Objective) -> bool:
-    """Whether rows can nearly be separated, so that those at a bound are not soon known."""
+    """Whether rows are nearly separable, so that those at a bound are not identified soon."""
     n, d = objective.source.n_rows, objective.source.n_features
     small = min(n, d) <= thresholds.FACTORED_UNKNOWNS
     return d >= thresholds.MANY_FEATURES and n <= thresholds.FEW_ROWS_PER_FEATURE * d and small
 
 
 def is_badly_scaled(objective: Objective) -> bool:
-    """Whether features drown the penalty, which systems of the rows near a kink then lose."""
+    """Whether features dominate the penalty, which systems of the rows near a kink would lose."""
     return objective.loss.attained and affordable(objective) and drowns_penalty(objective)
 
 
 def is_slow(gaps: Array, rounds: int) -> bool:
-    """Whether single rows, which are best where each has features of its own, get nowhere."""
+    """Whether coordinate ascent, which is best if rows share few features, is stalling."""
     return len(gaps) > rounds and bool(gaps[-1] > 0.5 * gaps[-1 - rounds])
