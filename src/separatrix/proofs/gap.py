@@ -193,8 +193,8 @@ class GapTracker:
             return
         if not self.proven and self._near and iteration >= self.exact_due:
             self.exact_due = iteration + EXACT_EVERY
-            told = canonical(self.objective, kept)
-            self.evaluate_exactly(told, None if step.alpha is None else step.alpha())
+            returned = canonical(self.objective, kept)
+            self.evaluate_exactly(returned, None if step.alpha is None else step.alpha())
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
@@ -325,18 +325,18 @@ class GapTracker:
         if self.reads < EXACT_READS:
             return
         self.reads -= EXACT_READS
-        told = self.given.tangents(self.given.weights(W), alpha)
-        self._at_returned(told.value)
-        loss_mean = told.value - objective.penalty.value(W)
-        allowance = SUMS * (loss_mean + abs(told.conjugate)) + underflow(objective, W)
-        self._raise(*feasible_lower_bound(objective, W, told.gradient, told.conjugate, allowance))
+        exact = self.given.tangents(self.given.weights(W), alpha)
+        self._at_returned(exact.value)
+        loss_mean = exact.value - objective.penalty.value(W)
+        allowance = SUMS * (loss_mean + abs(exact.conjugate)) + underflow(objective, W)
+        self._raise(*feasible_lower_bound(objective, W, exact.gradient, exact.conjugate, allowance))
 
     def _at_returned(self, value: float) -> None:
         """Exact J at the returned weights."""
         self.value, self.of_rows, self.exactly = value, 0.0, True
         self.error = self.of_sums = SUMS * value + lost_loss(self.objective)
 
-    def close(self, W: Array, told: Array, at: int | None) -> None:
+    def close(self, W: Array, returned: Array, at: int | None) -> None:
         """A last proof for the returned weights, with J as exact as it is reported.
 
         The returned weights differ from those kept by rounding. ``at`` is the pass that ended with
@@ -346,9 +346,9 @@ class GapTracker:
         if at is None or self.evaluated != at:
             self.evaluate(W)
         if not self.proven and self._near:
-            self.evaluate_exactly(told)
+            self.evaluate_exactly(returned)
         if self.error > EXACT * self.value:
-            self._at_returned(self.given.value(self.given.weights(told)))
+            self._at_returned(self.given.value(self.given.weights(returned)))
 
 
 _NOT_KEPT = (

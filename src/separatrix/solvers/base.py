@@ -32,11 +32,11 @@ class Step(NamedTuple):
     --------
     >>> from separatrix import Perceptron
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
-    >>> met = []
+    >>> seen = []
     >>> def watch(step, info):
-    ...     met.append(step.weights.copy())
+    ...     seen.append(step.weights.copy())
     >>> clf = Perceptron(shuffle=False, callbacks=[watch]).fit(X, y)
-    >>> len(met) == clf.n_iter_, met[-1]
+    >>> len(seen) == clf.n_iter_, seen[-1]
     (True, array([[ 3.,  2., -4.]]))
     """
 

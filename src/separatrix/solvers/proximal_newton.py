@@ -136,22 +136,22 @@ class ProximalNewton(Solver):
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             decrease = gain if length > 0.0 else 0.0  # rounding prevents progress
             trusted = length == 1.0 and gain <= CHORD * before and not rough
-            told = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
+            carried = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
             if ahead:
-                told |= held._asdict()
+                carried |= held._asdict()
             elif trusted:  # smaller than the Hessian itself, and the same bits
-                told |= {"features": held.features, "taken_at": taken_at}
+                carried |= {"features": held.features, "taken_at": taken_at}
             yield Step(
-                W, told, at.value, at.mistakes,
+                W, carried, at.value, at.mistakes,
                 predicted_decrease=decrease, gradient=at.gradient, reads=1 + fresh,
             )  # fmt: skip
 
     def expected_state(self, objective: Objective) -> Check:
         """Weights; and a second derivative, or where it was taken."""
         W, features = array(*objective.shape), indices(objective.shape[1] - 1, increasing=True)
-        told = {"weights": W, "gain": real, "trusted": flag, "ahead": flag}
+        common = {"weights": W, "gain": real, "trusted": flag, "ahead": flag}
         taken = {"features": features, "taken_at": W}
-        known = entries(told, {**taken, "scale": array(None), "hessian": array(None, None, None)})
+        known = entries(common, {**taken, "scale": array(None), "hessian": array(None, None, None)})
 
         def check(name: str, state: State) -> None:
             known(name, state)
@@ -159,9 +159,9 @@ class ProximalNewton(Solver):
                 m, k = len(state["features"]) + 1, objective.shape[0]
                 blocks, size = (1, k * m) if objective.loss.column_loss is None else (k, m)
                 hessian = {"scale": array(m), "hessian": array(blocks, size, size)}
-                entries({**told, "features": features, **hessian})(name, state)
+                entries({**common, "features": features, **hessian})(name, state)
             elif state["trusted"]:
-                entries(told | taken)(name, state)
+                entries(common | taken)(name, state)
 
         return check
 
@@ -293,11 +293,11 @@ def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array
     gained, start, before, free = 0.0, u.copy(), np.inf, bool(np.any(thresholds == 0.0))
     for _ in range(ROUNDS):
         signs = np.sign(u)
-        told = loops.coordinate_descent(
+        result = loops.coordinate_descent(
             hessian, thresholds, u, slope, max_epochs=EPOCHS, enough=ENOUGH * gained
         )
-        gained += told.gain
-        if told.gain <= ENOUGH * gained:
+        gained += result.gain
+        if result.gain <= ENOUGH * gained:
             break
         gain = newton_step(hessian, thresholds, u, slope)
         gained += gain

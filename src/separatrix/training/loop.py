@@ -178,8 +178,8 @@ class Loop:
         def check(name: str, state: State) -> None:
             known(name, state)
             passes = len(state["infos"])
-            told = array(passes, 4, dtype=bool) if passes else array(0, dtype=bool)
-            told(f"{name}.unknown", state["unknown"])
+            unknown = array(passes, 4, dtype=bool) if passes else array(0, dtype=bool)
+            unknown(f"{name}.unknown", state["unknown"])
             if (state["step"] is None) != (passes == 0):
                 raise ValueError(f"{name} has {passes} passes, and its last step says otherwise")
 

@@ -214,5 +214,5 @@ def _told(step: Step | None) -> State | None:
     return {"weights": step.weights, "state": step.state, "objective": step.objective}
 
 
-def _step(told: State | None) -> Step | None:
-    return None if told is None else Step(**told)
+def _step(saved: State | None) -> Step | None:
+    return None if saved is None else Step(**saved)

@@ -132,8 +132,8 @@ class Recording:
             last = np.zeros((1, 1 if len(self.classes) == 2 else len(self.classes)))
         else:
             last = self.scores(self.x, [len(self)])[0]
-        beside = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
-        return saved_page(self._saved, plane or self._plane(), beside, told)
+        content = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
+        return saved_page(self._saved, plane or self._plane(), content, told)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html(), height=1000)
@@ -207,8 +207,8 @@ class Recording:
         """Weights at the start and after every step."""
         if not self._tells_weights or self.columns.weights is None:
             return [None] * (len(self) + 1)
-        told: list[Any] = _numbers(self.columns.weights)
-        return told
+        weights: list[Any] = _numbers(self.columns.weights)
+        return weights
 
     @cached_property
     def _changes(self) -> list[Any]:
@@ -217,18 +217,18 @@ class Recording:
         with np.errstate(invalid="ignore"):
             changes = np.diff(self.columns.weights, axis=0)
         moved: list[bool] = np.any(changes, axis=(1, 2)).tolist()
-        told = zip(_numbers(changes), moved, strict=True)
-        return [change if is_so else None for change, is_so in told]
+        pairs = zip(_numbers(changes), moved, strict=True)
+        return [change if is_so else None for change, is_so in pairs]
 
     def _averages(self, after: slice) -> list[Any] | None:
         average = self.columns.average
         return None if average is None or not self._tells_weights else _numbers(average[after])
 
     def _coefficients(self, before: slice) -> list[Any] | None:
-        told = self.columns.coefficients
-        if told is None:
+        steps = self.columns.coefficients
+        if steps is None:
             return None
-        return [[[*place, _number(amount)] for *place, amount in step] for step in told[before]]
+        return [[[*place, _number(amount)] for *place, amount in step] for step in steps[before]]
 
 
 def from_json(text: str) -> dict[str, Any]:
@@ -267,9 +267,9 @@ def _numbers(values: Array) -> Any:
     known = np.isfinite(values)
     if known.all():
         return values.tolist()
-    told: AnyArray = values.astype(object)
-    told[~known] = None
-    return told.tolist()
+    entries: AnyArray = values.astype(object)
+    entries[~known] = None
+    return entries.tolist()
 
 
 def _list(rows: Any) -> list[int] | None:

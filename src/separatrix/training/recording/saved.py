@@ -180,17 +180,17 @@ def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
 
 def _decided(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
     found = separability(X, y, fit_intercept=fit_intercept)
-    told = found.to_dict()
+    proof = found.to_dict()
     meeting = None
-    two = fit_intercept and len(told["classes"]) == 2  # only then are there hulls
-    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
-        rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
-        upper = y[rows] == told["classes"][1]
+    two = fit_intercept and len(proof["classes"]) == 2  # only then are there hulls
+    if found.verdict == "overlapping" and two and proof["witness"]["rows"]:
+        rows, share = proof["witness"]["rows"], np.array(proof["witness"]["weights"])
+        upper = y[rows] == proof["classes"][1]
         if share[upper].sum() > 0:
             place = share[upper] @ X[rows][upper] / share[upper].sum()
             meeting = (np.round(place, 9) + 0.0).tolist()
     bounds = found.margin_bounds
     margin = None if bounds is None else enclosed(*bounds, digits=3)
-    return {name: told[name] for name in PROOF} | {
+    return {name: proof[name] for name in PROOF} | {
         "margin_words": margin, "meeting": meeting, "text": str(found),
     }  # fmt: skip
