@@ -73,15 +73,15 @@ __all__ = [
 ]
 
 FORMS = {ONE_VS_REST + loss.name: OneVsRest(loss) for loss in (Logistic(), Hinge())}
-"""Names of losses that differ from others on more than two classes alone."""
+"""Names that differ from another loss only for more than two classes."""
 
 
 def names() -> tuple[str, ...]:
-    """All losses of the margin by name.
+    """Names of all registered losses.
 
     See Also
     --------
-    get_loss : the loss of a name.
+    get_loss : returns the loss with a given name.
 
     Examples
     --------
@@ -92,16 +92,16 @@ def names() -> tuple[str, ...]:
 
 
 def from_dict(data: Mapping[str, Any]) -> Loss:
-    """The loss that ``to_dict`` wrote down as plain data.
+    """Create a loss from the dict that ``to_dict`` returned.
 
     Parameters
     ----------
     data : dict
-        What ``to_dict`` of a loss has written.
+        The result of a loss's ``to_dict``.
 
     See Also
     --------
-    get_loss : the loss of a name.
+    get_loss : returns the loss with a given name.
 
     Examples
     --------
@@ -122,16 +122,16 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """A loss by name, or the object itself, if one can be trained with it.
+    """Return the loss with this name, or the given object, if it can be used for training.
 
     Parameters
     ----------
     loss : str or Loss
-        A name, or an object that is returned as it is.
+        A name, or a loss object, which is returned unchanged.
 
     See Also
     --------
-    losses.names : all names.
+    losses.names : lists all names.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def get_loss(loss: str | Loss) -> Loss:
 
 
 def known_loss(loss: str | Loss) -> Loss:
-    """The same, also a loss to look at with which none can train."""
+    """Like ``get_loss``, but also accept losses that cannot be used for training."""
     if isinstance(loss, str) and loss in FORMS:
         return FORMS[loss]
     if isinstance(loss, str):
@@ -158,7 +158,7 @@ def known_loss(loss: str | Loss) -> Loss:
             known = ", ".join(trained)
             raise ValueError(f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object")
         return REGISTRY[loss]()
-    # The check of an argument, which may be anything.
+    # ``loss`` comes from the user and may be of any type.
     if not isinstance(loss, Loss):
         raise TypeError(
             f"loss must be a name or a Loss object, got {loss!r} of type {type(loss).__name__}"
@@ -167,7 +167,7 @@ def known_loss(loss: str | Loss) -> Loss:
 
 
 def one_vs_rest_name(loss: Loss) -> str | None:
-    """The name of this loss with one column per class, each against the rest; None if it has none.
+    """Name of this loss in its one-vs-rest form; None if it has none.
 
     >>> [one_vs_rest_name(each) for each in (Hinge(), SquaredHinge(), PerceptronLoss())]
     ['one_vs_rest_hinge', 'squared_hinge', None]

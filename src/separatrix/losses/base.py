@@ -1,4 +1,4 @@
-"""What every loss offers, what one of the margin adds, and the registry of their names."""
+"""Base classes of losses and the registry of their names."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from .rivals import best_rival
 
 Entries = Callable[[int, int], "Array | None"]
 FORMULA = frozenset({"value", "gradient", "phi", "slope", "conjugate"})
-"""What defines a loss: a subclass that changes any of these is another loss."""
+"""Methods that define a loss: a subclass that overrides any of these is a different loss."""
 OF_FORMULA = ("homogeneous", "log_likelihood", "dual_range", "constant_curvature")
-"""What is true of one formula: a subclass that changes the formula states it anew."""
+"""Attributes that hold for one formula: a subclass that changes the formula must set them again."""
 
 REGISTRY: dict[str, type[Loss]] = {}
 MULTICLASS: dict[type, Callable[[Any], Loss]] = {}
-"""By the class of a loss for two classes, its form for more; a subclass has that of its parent.
+"""Maps the class of a two-class loss to its multiclass form; subclasses inherit the form.
 
 Filled in :mod:`separatrix.losses.multiclass` and :mod:`separatrix.losses.one_vs_rest`."""
 
 
 class Loss(Registered):
-    """What a wrong answer costs, given the true labels and the scores, row by row.
+    """Cost of a wrong answer for each sample, given the true labels and the scores.
 
-    Solvers and proofs ask a loss what it can do, not which class it is. The attributes below are
-    statements about the loss, and they are trusted. ``homogeneous``, ``log_likelihood``,
-    ``dual_range`` and ``constant_curvature`` are not inherited by a subclass that changes the
-    formula.
+    Solvers and proofs check what a loss can do, not which class it is. The attributes below are
+    trusted. ``homogeneous``, ``log_likelihood``, ``dual_range`` and ``constant_curvature`` are not
+    inherited by a subclass that changes the formula.
 
     See Also
     --------
-    MarginLoss : of two classes; what to derive from.
-    get_loss : one by its name.
+    MarginLoss : base class of losses for two classes.
+    get_loss : returns the loss with a given name.
 
     Examples
     --------
@@ -50,21 +49,21 @@ class Loss(Registered):
     smooth: ClassVar[bool] = True
     """Whether the gradient is continuous."""
     attained: ClassVar[bool] = True
-    """Whether the least loss of a row is taken at some score, and not only approached."""
+    """Whether the minimum loss of a sample is reached at a finite score, not only approached."""
     max_curvature: ClassVar[float | None] = None
-    """Largest second derivative, for the default step of gradient descent, where known."""
+    """Largest second derivative, if known; sets the default step of gradient descent."""
     constant_curvature: ClassVar[float | None] = None
-    """The second derivative by a score, if it is the same everywhere: the loss is quadratic."""
+    """Second derivative with respect to a score if it is constant, as for a quadratic loss."""
     shifts: ClassVar[bool] = False
-    """Whether only differences of scores matter, so that biases are reported with sum 0."""
+    """Whether only differences of scores matter, so that biases are normalised to sum to 0."""
     homogeneous: ClassVar[bool] = False
-    """Whether scores times c > 0 cost c times as much: weights of 0 are then a useless minimum."""
+    """Whether scaling scores by c > 0 scales the loss by c, so that weights of 0 are a minimum."""
     log_likelihood: ClassVar[bool] = False
-    """Whether it is minus the log of a probability: its conjugate is minus the entropy of the
-    probabilities, and its third derivative is no larger than its second."""
+    """Whether the loss is a negative log-likelihood: its conjugate is the negative entropy of the
+    probabilities, and its third derivative is bounded by its second."""
     dual_range: ClassVar[tuple[float, float] | None] = None
-    """Where the conjugate is finite, if known; from 0 on for a loss that falls to 0 as margins
-    grow."""
+    """Where the conjugate is finite, if known; the interval starts at 0 for a loss that falls to 0
+    as margins grow."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -78,11 +77,11 @@ class Loss(Registered):
         raise NotImplementedError
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative by the scores, (n, k)."""
+        """Derivative with respect to the scores, (n, k)."""
         raise NotImplementedError
 
     def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
-        """Rows whose true class is not strictly ahead, (n,) booleans."""
+        """Samples whose true class does not have the strictly highest score, (n,) booleans."""
         wrong: AnyArray
         if scores.shape[1] == 1:
             wrong = np.logical_not(y * scores[:, 0] > 0)
@@ -92,50 +91,50 @@ class Loss(Registered):
         return wrong
 
     def steepness(self, mean: float) -> float:
-        """A bound on the mean length of the gradient by the scores, given the mean loss.
+        """Bound on the mean norm of the gradient with respect to the scores, given the mean loss.
 
-        It says how far rounded scores can change the mean loss, and proofs allow for that. A loss
-        that does not define it gets a rough estimate, which is enough to compare two values of
-        the objective. A proof is refused then (``has_steepness``).
+        It limits how much rounding of the scores can change the mean loss; proofs account for it.
+        The default is a rough estimate, good enough to compare two values of the objective, but not
+        for a proof (``has_steepness``).
         """
         return steepness_of_square(mean)
 
     @property
     def has_steepness(self) -> bool:
-        """Whether the loss defines ``steepness``, without which nothing is proven."""
+        """Whether the loss defines ``steepness``, which every proof needs."""
         return type(self).steepness is not Loss.steepness
 
     @property
     def column_loss(self) -> MarginLoss | None:
-        """The loss of a margin whose sum over the columns of scores this is.
+        """The margin loss that this loss sums over the columns of scores.
 
-        For two classes there is one column, and it is the loss itself. None if the loss couples
+        With two classes there is one column, and this is the loss itself. None if the loss couples
         the classes.
         """
         return None
 
     def signs(self, y: AnyArray, scores: Array) -> Array:
-        """By which scores are multiplied to get the margins of ``column_loss``; broadcasts."""
+        """Factors that turn scores into margins of ``column_loss``; broadcast with the scores."""
         raise TypeError(f"{self!r} is not a function of a margin, nor of one for each class")
 
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
-        """Second derivative by the scores times V, both (n, k)."""
+        """Second derivative with respect to the scores times V, both (n, k)."""
         raise TypeError(f"{self!r} defines no curvature")
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
-        """A function of two classes: the second derivative by their scores, (n,).
+        """Function of two class indices: second derivative with respect to their scores, (n,).
 
-        None where it is always 0.
+        It returns None where the derivative is always 0.
         """
         raise TypeError(f"{self!r} defines no curvature")
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
-        """Those entries, weighted and summed over the rows, (k, k)."""
+        """Sum of ``curvature_entries`` over the samples, weighted, (k, k)."""
         raise TypeError(f"{self!r} defines no curvature")
 
     @property
     def spares(self) -> bool:
-        """Whether rows of large margin cost nothing at all, so that their alphas are 0."""
+        """Whether samples with a large margin have zero loss, and so dual variables of 0."""
         return self.attained and self.dual_range is not None and self.dual_range[0] == 0.0
 
     @property
@@ -145,17 +144,17 @@ class Loss(Registered):
 
     @property
     def has_slope(self) -> bool:
-        """Whether there is a slope to descend, so that one can train with it."""
+        """Whether the loss has a useful derivative, so that it can be used for training."""
         return True
 
     @property
     def has_convex_model(self) -> bool:
-        """Whether it has a quadratic model with a minimum at any scores."""
+        """Whether a quadratic model with a minimum exists at all scores."""
         return self.convex and self.has_curvature
 
     @property
     def has_conjugate(self) -> bool:
-        """Whether the loss defines what lower bounds on J are made of."""
+        """Whether the loss defines its conjugate, which lower bounds on J need."""
         return False
 
     def for_classes(self, k: int) -> Loss:
@@ -163,7 +162,7 @@ class Loss(Registered):
         return self if k == 2 else self.multiclass()
 
     def multiclass(self) -> Loss:
-        """The loss for more than two classes; y is then the number of the class."""
+        """The loss for more than two classes, where y is the class index."""
         for kind in type(self).__mro__:
             if kind in MULTICLASS:
                 return MULTICLASS[kind](self)
@@ -171,15 +170,15 @@ class Loss(Registered):
 
 
 class MarginLoss(Loss):
-    """A loss for two classes: scalar functions of the margin, vectorised.
+    """Base class of losses for two classes: vectorised scalar functions of the margin.
 
-    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
-    ``conjugate`` and ``steepness`` only if fits should prove how near their minimum they are.
+    A subclass defines ``phi`` and ``slope``. Add ``curvature`` to allow Newton's method, and
+    ``conjugate`` and ``steepness`` to let fits prove how close to the minimum they are.
 
     See Also
     --------
-    LinearClassifier : takes one as its ``loss``.
-    LossDisplay : draws it.
+    LinearClassifier : accepts a loss object as ``loss``.
+    LossDisplay : plots it.
 
     Examples
     --------
@@ -202,7 +201,7 @@ class MarginLoss(Loss):
         raise NotImplementedError
 
     def slope(self, m: Array) -> Array:
-        """Derivative at the margin; at a kink, the one of the module's convention."""
+        """Derivative at the margin; at a kink, the convention of ``separatrix.losses`` applies."""
         raise NotImplementedError
 
     def curvature(self, m: Array) -> Array:
@@ -210,17 +209,17 @@ class MarginLoss(Loss):
         raise NotImplementedError
 
     def gauss_newton(self, m: Array) -> Array:
-        """Of a loss that is not convex, a square: twice the squared slope of what is squared.
+        """For a non-convex squared loss: twice the square of the inner function's derivative.
 
-        The second derivative of its model with that function made linear, never negative.
+        This is the second derivative after linearising the inner function; it is never negative.
         """
         raise NotImplementedError
 
     def model_curvature(self, m: Array) -> Array:
-        """That of a quadratic model with a minimum: the second derivative.
+        """Curvature of a quadratic model that has a minimum: the second derivative if convex.
 
-        Of a loss that is not convex Gauss and Newton's, where that is larger: the second derivative
-        alone may be negative, and Gauss and Newton's may be half of it, so that steps are too long.
+        Otherwise the larger of the second derivative, which may be negative, and the Gauss-Newton
+        curvature, which may be half of it and then gives steps that are too long.
         """
         if self.convex:
             return self.curvature(m)
@@ -228,9 +227,9 @@ class MarginLoss(Loss):
         return larger
 
     def conjugate(self, alpha: Array) -> Array:
-        """The least ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
+        """Smallest ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
 
-        Convex analysts write it phi*(-alpha). It is 0 at 0: ``phi`` comes down to 0.
+        This is phi*(-alpha) in convex analysis. It is 0 at 0, because the infimum of ``phi`` is 0.
         """
         raise NotImplementedError
 
@@ -246,23 +245,23 @@ class MarginLoss(Loss):
 
     @property
     def column_loss(self) -> MarginLoss | None:
-        """Itself: there is one column of scores."""
+        """This loss: there is one column of scores."""
         return self
 
     def signs(self, y: AnyArray, scores: Array) -> Array:
-        """The labels, -1 and +1: (n, 1)."""
+        """The labels -1 and +1 as a column, (n, 1)."""
         signs: Array = y[:, None]
         return signs
 
     @property
     def has_convex_model(self) -> bool:
-        """Whether it is curved, and convex or a square."""
+        """Whether the loss has curvature and is convex or a square."""
         square = type(self).gauss_newton is not MarginLoss.gauss_newton
         return self.has_curvature and (self.convex or square)
 
     @property
     def has_conjugate(self) -> bool:
-        """Whether the loss defines its conjugate, from which lower bounds on J are made."""
+        """Whether the loss defines its conjugate, which lower bounds on J need."""
         return type(self).conjugate is not MarginLoss.conjugate
 
     def value(self, y: AnyArray, scores: Array) -> Array:
@@ -270,14 +269,14 @@ class MarginLoss(Loss):
         return self.phi(y * scores[:, 0])
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative by the scores, (n, 1)."""
+        """Derivative with respect to the scores, (n, 1)."""
         gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
         return gradient
 
 
 def steepness_of_square(mean: float) -> float:
-    """A bound for a loss whose slope s is at most 1, or at most twice the loss's root.
+    """Bound for a loss whose slope is at most 1, or at most twice the root of the loss.
 
-    By Jensen's inequality: the mean of the roots is at most the root of the mean.
+    By Jensen's inequality the mean of the roots is at most the root of the mean.
     """
     return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))

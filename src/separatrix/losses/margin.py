@@ -13,12 +13,12 @@ from .base import MarginLoss, steepness_of_square
 
 @dataclass(frozen=True)
 class ZeroOne(MarginLoss):
-    """1 for a mistake, 0 otherwise. Its slope is 0 wherever it exists: nothing to descend.
+    """1 for a mistake, 0 otherwise. Its slope is 0 wherever it exists, so it cannot be minimised.
 
     See Also
     --------
-    LossDisplay : draws it beside the losses that can be minimised.
-    separatrix.WeightSpaceDisplay : why it cannot be descended.
+    LossDisplay : plots it with the losses that can be minimised.
+    separatrix.WeightSpaceDisplay : shows why gradient descent cannot minimise it.
 
     Examples
     --------
@@ -39,10 +39,10 @@ class ZeroOne(MarginLoss):
 
 @dataclass(frozen=True)
 class PerceptronLoss(MarginLoss):
-    """How far a mistake is on the wrong side.
+    """Distance of a misclassified sample from the right side, in units of the margin.
 
-    Its infimum 0 is reached at (w, b) = 0, which has learned nothing: see
-    :class:`separatrix.LinearClassifier` on what is returned instead.
+    Its infimum 0 is reached at (w, b) = 0, which is useless: see
+    :class:`separatrix.LinearClassifier` for what is returned instead.
 
     See Also
     --------
@@ -63,14 +63,14 @@ class PerceptronLoss(MarginLoss):
 
     def phi(self, m: Array) -> Array:
         """max(0, -m)."""
-        return 0.0 - np.minimum(m, 0.0)  # no -0.0, which max(0.0, -0.0) is on some processors
+        return 0.0 - np.minimum(m, 0.0)  # avoid -0.0, which max(0.0, -0.0) gives on some processors
 
     def slope(self, m: Array) -> Array:
         """-1 for a mistake, m = 0 included."""
         return np.where(m > 0, 0.0, -1.0)
 
     def steepness(self, mean: float) -> float:
-        """No tighter than it has to be: nothing is proven of this loss."""
+        """A rough bound is enough: no proof exists for this loss."""
         return steepness_of_square(mean)
 
 
@@ -127,13 +127,13 @@ class Logistic(MarginLoss):
         return np.where(scores > 0, 1.0, e) / (1.0 + e)
 
     def log_probability(self, scores: Array) -> Array:
-        """Its logarithm, without underflow."""
+        """Logarithm of the probability, without underflow."""
         return -self.phi(scores)
 
 
 @dataclass(frozen=True)
 class Squared(MarginLoss):
-    """Linear mean squared error, since y^2 = 1: it punishes very good rows as very bad ones.
+    """Mean squared error of the linear score (y^2 = 1); it also penalises margins above 1.
 
     See Also
     --------
@@ -167,18 +167,18 @@ class Squared(MarginLoss):
         return np.full_like(m, 2.0)
 
     def conjugate(self, alpha: Array) -> Array:
-        """alpha^2 / 4 - alpha, for any alpha: very good rows have a negative one."""
+        """alpha^2 / 4 - alpha, for any alpha; negative for margins above 1."""
         conjugate: Array = alpha * (0.25 * alpha - 1.0)
         return conjugate
 
     def steepness(self, mean: float) -> float:
-        """Of a square."""
+        """The bound for squared losses."""
         return steepness_of_square(mean)
 
 
 @dataclass(frozen=True)
 class TanhSquared(MarginLoss):
-    """Squared error of tanh(a). Not convex: it tends to 4 for very wrong rows, its slope to 0.
+    """Squared error of tanh(a). Not convex: it tends to 4 as margins fall, and its slope to 0.
 
     See Also
     --------
@@ -221,7 +221,7 @@ class TanhSquared(MarginLoss):
         return curvature
 
     def steepness(self, mean: float) -> float:
-        """Of a square."""
+        """The bound for squared losses."""
         return steepness_of_square(mean)
 
     @staticmethod
@@ -233,7 +233,7 @@ class TanhSquared(MarginLoss):
 
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
-    """The support vector machine's loss.
+    """The loss of the support vector machine.
 
     See Also
     --------
@@ -271,7 +271,7 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
-    """The hinge squared: smooth, and it leaves very good rows in peace.
+    """The hinge squared: smooth, and zero for margins of at least 1.
 
     See Also
     --------
@@ -309,5 +309,5 @@ class SquaredHinge(MarginLoss):
         return conjugate
 
     def steepness(self, mean: float) -> float:
-        """Of a square."""
+        """The bound for squared losses."""
         return steepness_of_square(mean)

@@ -1,7 +1,7 @@
-"""Losses over more than two classes: functions of all scores of a row.
+"""Losses for more than two classes: functions of all scores of a sample.
 
-``y`` is the number of the row's class, ``d`` below. A mistake is a row in which the score of some
-rival reaches that of the true class; of several best rivals the first counts
+``y`` is the class index of a sample, ``d`` below. A sample is a mistake if the score of another
+class reaches that of the true class; if there are several best rivals, the first is used
 (:mod:`separatrix.losses.rivals`).
 
 The hinge: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based
@@ -26,16 +26,16 @@ from .rivals import best_rival
 
 @dataclass(frozen=True)
 class Joint(Loss):
-    """A loss of all scores of a row; y is the number of its class, d below.
+    """A loss of all scores of a sample; y is its class index, d below.
 
     Parameters
     ----------
     binary : MarginLoss
-        The two-class loss that this one is for more.
+        The two-class loss that this one generalises.
 
     See Also
     --------
-    Softmax, CrammerSinger, JointPerceptron, OneVsRest : its kinds.
+    Softmax, CrammerSinger, JointPerceptron, OneVsRest : implementations.
     separatrix.LinearClassifier : minimises it.
 
     Examples
@@ -51,19 +51,19 @@ class Joint(Loss):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The name of the two-class loss that this one stands for."""
+        """Name of the two-class loss."""
         return self.binary.name
 
     def for_classes(self, k: int) -> Loss:
-        """Of two classes the loss that this one stands for."""
+        """The two-class loss if there are two classes."""
         return self.binary if k == 2 else self
 
     def multiclass(self) -> Loss:
-        """It is one."""
+        """This loss."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The two-class loss as plain data, and that its form for more classes is meant."""
+        """The two-class loss as a dict, with a flag for the multiclass form."""
         if self.binary.multiclass() != self:
             raise TypeError(
                 f"{self!r} cannot be written down as plain data: it is not what "
@@ -73,12 +73,12 @@ class Joint(Loss):
 
     @property
     def has_conjugate(self) -> bool:
-        """As the two-class loss."""
+        """Whether the two-class loss has one."""
         return self.binary.has_conjugate
 
 
 def _from_to(y: AnyArray, rival: AnyArray, where: AnyArray, k: int) -> Array:
-    """+1 for the rival and -1 for the true class, in the rows that count."""
+    """+1 for the rival and -1 for the true class in the selected samples, 0 elsewhere."""
     gradient = np.zeros((len(y), k))
     rows = np.flatnonzero(where)
     gradient[rows, rival[rows]] = 1.0
@@ -93,7 +93,7 @@ class JointPerceptron(Joint):
     Parameters
     ----------
     binary : MarginLoss
-        The two-class loss that this one is for more.
+        The two-class loss that this one generalises.
 
     See Also
     --------
@@ -113,7 +113,7 @@ class JointPerceptron(Joint):
     homogeneous = True
 
     def value(self, y: AnyArray, scores: Array) -> Array:
-        """How far the best rival is ahead."""
+        """Lead of the best rival over the true class."""
         own, _, best = best_rival(y, scores)
         return np.maximum(0.0, best - own)
 
@@ -123,7 +123,7 @@ class JointPerceptron(Joint):
         return _from_to(y, rival, np.logical_not(own > best), scores.shape[1])
 
     def steepness(self, mean: float) -> float:
-        """No tighter than it has to be: nothing is proven of this loss."""
+        """A rough bound is enough: no proof exists for this loss."""
         return steepness_of_square(mean)
 
 
@@ -134,7 +134,7 @@ class CrammerSinger(Joint):
     Parameters
     ----------
     binary : MarginLoss
-        The two-class loss that this one is for more.
+        The two-class loss that this one generalises.
 
     See Also
     --------
@@ -154,7 +154,7 @@ class CrammerSinger(Joint):
     dual_range = 0.0, 1.0
 
     def value(self, y: AnyArray, scores: Array) -> Array:
-        """How far the best rival is ahead, with a margin of 1."""
+        """Lead of the best rival over the true class, plus a margin of 1."""
         own, _, best = best_rival(y, scores)
         return np.maximum(0.0, 1.0 + best - own)
 
@@ -164,7 +164,7 @@ class CrammerSinger(Joint):
         return _from_to(y, rival, 1.0 + best - own > 0.0, scores.shape[1])
 
     def steepness(self, mean: float) -> float:
-        """1, by the largest difference of scores."""
+        """1, with respect to the largest difference of scores."""
         return 1.0
 
 
@@ -175,7 +175,7 @@ class Softmax(Joint):
     Parameters
     ----------
     binary : MarginLoss
-        The two-class loss that this one is for more.
+        The two-class loss that this one generalises.
 
     See Also
     --------
@@ -198,11 +198,11 @@ class Softmax(Joint):
 
     @property
     def has_curvature(self) -> bool:
-        """Yes."""
+        """Softmax defines its second derivative."""
         return True
 
     def steepness(self, mean: float) -> float:
-        """1, by the largest difference of scores."""
+        """1, with respect to the largest difference of scores."""
         return 1.0
 
     def value(self, y: AnyArray, scores: Array) -> Array:
@@ -211,13 +211,13 @@ class Softmax(Joint):
         gaps = scores - scores[own][:, None]
         gaps[own] = -np.inf
         top = np.clip(gaps.max(axis=1), 0.0, LARGEST_FLOAT)
-        # Not the logarithm of a sum that may be nearly 1: the loss of a row that is right is small.
+        # log1p instead of the logarithm of a sum near 1: the loss of a correct sample is small.
         rest = np.exp(gaps - top[:, None]).sum(axis=1) + np.expm1(-top)
         value: Array = top + np.log1p(rest)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Probabilities, less 1 for the true class."""
+        """Probabilities, minus 1 for the true class."""
         gradient = self.probability(scores)
         gradient[np.arange(len(y)), y] -= 1.0
         return gradient
@@ -246,7 +246,7 @@ class Softmax(Joint):
         return probability
 
     def log_probability(self, scores: Array) -> Array:
-        """Its logarithm, without underflow."""
+        """Logarithm of the probabilities, without underflow."""
         log: Array = scores - logsumexp(scores, axis=1)[:, None]
         return log
 

@@ -1,4 +1,4 @@
-"""A two-class loss for each of many classes, the class against the rest."""
+"""One-vs-rest: a two-class loss for each class, with the class against all others."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from .base import MULTICLASS, Entries, MarginLoss, steepness_of_square
 from .multiclass import Joint
 
 ONE_VS_REST = "one_vs_rest_"
-"""Before the name of a loss: each class against the rest, whatever its own form for more is."""
+"""Prefix of loss names that select the one-vs-rest form."""
 
 
 @dataclass(frozen=True)
 class OneVsRest(Joint):
-    """One two-class loss per class, +1 for the class and -1 for the rest; their sum.
+    """Sum of one two-class loss per class, +1 for the class and -1 for the rest.
 
-    Every class has an objective of its own, of two classes, and J is their sum: what
-    ``OneVsRestClassifier`` of scikit-learn minimises class by class. For "logistic" and
-    "hinge", whose own forms are others, ``loss="one_vs_rest_logistic"`` and
-    ``"one_vs_rest_hinge"`` ask for it.
+    J is the sum of one two-class objective per class, the same objectives that scikit-learn's
+    ``OneVsRestClassifier`` minimises. "logistic" and "hinge" have another multiclass form by
+    default; use ``loss="one_vs_rest_logistic"`` or ``"one_vs_rest_hinge"`` for this one.
 
     Parameters
     ----------
     binary : MarginLoss
-        The two-class loss that this one is for more.
+        The two-class loss used for each class.
 
     See Also
     --------
@@ -49,42 +48,42 @@ class OneVsRest(Joint):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Another than that of the two-class loss, where this is not its own form."""
+        """Prefixed with "one_vs_rest_" if the two-class loss has another multiclass form."""
         own = self.binary.multiclass() == self
         return self.binary.name if own else ONE_VS_REST + self.binary.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The two-class loss as plain data, and that one against the rest is meant."""
+        """The two-class loss as a dict, with the one-vs-rest form recorded."""
         return {**self.binary.to_dict(), "multiclass": "one_vs_rest"}
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """As the two-class loss."""
+        """Whether the two-class loss is convex."""
         return self.binary.convex
 
     @property
     def smooth(self) -> bool:  # type: ignore[override]
-        """As the two-class loss."""
+        """Whether the two-class loss is smooth."""
         return self.binary.smooth
 
     @property
     def attained(self) -> bool:  # type: ignore[override]
-        """As the two-class loss."""
+        """Whether the two-class loss attains its minimum."""
         return self.binary.attained
 
     @property
     def max_curvature(self) -> float | None:  # type: ignore[override]
-        """As the two-class loss."""
+        """Maximum curvature of the two-class loss."""
         return self.binary.max_curvature
 
     @property
     def constant_curvature(self) -> float | None:  # type: ignore[override]
-        """As the two-class loss."""
+        """Constant curvature of the two-class loss, if any."""
         return self.binary.constant_curvature
 
     @property
     def dual_range(self) -> tuple[float, float] | None:  # type: ignore[override]
-        """As the two-class loss."""
+        """Dual range of the two-class loss."""
         return self.binary.dual_range
 
     @property
@@ -98,57 +97,57 @@ class OneVsRest(Joint):
 
     @property
     def has_steepness(self) -> bool:
-        """As the two-class loss."""
+        """Whether the two-class loss defines ``steepness``."""
         return self.binary.has_steepness
 
     def steepness(self, mean: float) -> float:
-        """At least that of the two-class loss."""
+        """A bound that is at least that of the two-class loss."""
         return max(self.binary.steepness(mean), steepness_of_square(mean))
 
     @property
     def has_curvature(self) -> bool:
-        """As the two-class loss."""
+        """Whether the two-class loss defines its second derivative."""
         return self.binary.has_curvature
 
     @property
     def has_convex_model(self) -> bool:
-        """As the two-class loss."""
+        """Whether the two-class loss has a convex model."""
         return self.binary.has_convex_model
 
     def value(self, y: AnyArray, scores: Array) -> Array:
-        """Sum over the columns."""
+        """Sum of the two-class losses over the columns."""
         value: Array = self.binary.phi(signs(y, scores) * scores).sum(axis=1)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Each column's own."""
+        """Derivative of each column's loss."""
         sign = signs(y, scores)
         return sign * self.binary.slope(sign * scores)
 
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
-        """Each column's own."""
+        """Curvature of each column's loss times V."""
         return self.binary.curvature(signs(y, scores) * scores) * V
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
-        """Columns do not see each other."""
+        """Second derivatives, which are 0 between different columns."""
         curvature = self.binary.model_curvature(signs(y, scores) * scores)
         return lambda a, b: curvature[:, a] if a == b else None
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
-        """Columns do not see each other."""
+        """Diagonal: second derivatives are 0 between different columns."""
         return np.diag(weight @ self.binary.curvature(signs(y, scores) * scores))
 
     @property
     def probability(self) -> Callable[[Array], Array]:
-        """Each class's own, divided by their sum, where the two-class loss defines one."""
+        """Probabilities of the two-class models, normalised to sum to 1."""
         log_probability = self.log_probability
         return lambda scores: np.exp(log_probability(scores))
 
     @property
     def log_probability(self) -> Callable[[Array], Array]:
-        """Their logarithms: no sum of the classes' own underflows."""
+        """Logarithms of the probabilities; the sum of the class probabilities cannot underflow."""
         own: Any = self.binary
-        probability = own.probability  # an AttributeError says that there is none
+        probability = own.probability  # raises AttributeError if the loss has no probabilities
 
         def of(scores: Array) -> Array:
             has_log = hasattr(own, "log_probability")
@@ -166,4 +165,4 @@ def signs(y: AnyArray, scores: Array) -> Array:
     return sign
 
 
-MULTICLASS[MarginLoss] = OneVsRest  # of every loss that has no other form
+MULTICLASS[MarginLoss] = OneVsRest  # for every loss without a form of its own

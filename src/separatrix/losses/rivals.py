@@ -1,4 +1,4 @@
-"""Which class has the highest score, also on a tie: when predicting, and among rivals."""
+"""Class with the highest score, with one tie rule for predictions and for rivals."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..numeric.types import AnyArray, Array, Ints
 
 
 def predicted_numbers(scores: Array) -> Ints:
-    """Number of the predicted class of each row: on a tie of two the larger, of more the first.
+    """Index of the predicted class: on a tie the larger of two, else the first of those tied.
 
-    ``scores`` has the shape (n, k), for two classes (n, 1): positive for the larger. More axes at
-    the end are kept.
+    ``scores`` has shape (n, k), or (n, 1) for two classes, where positive means the larger class.
+    Trailing axes are kept.
 
     >>> predicted_numbers(np.array([[0.0], [-1.0]]))
     array([1, 0])
@@ -26,18 +26,18 @@ def predicted_numbers(scores: Array) -> Ints:
 
 
 def predicted_labels(classes: AnyArray, scores: Array) -> AnyArray:
-    """The same as labels, for scores (n,) of two classes or (n, k) of more."""
+    """Labels of the predicted classes, for scores (n,) of two classes or (n, k) of more."""
     if len(classes) == 2:
-        # A third of the time that it takes to pick by number.
+        # Takes a third of the time of indexing by class number.
         return np.where(scores >= 0.0, classes[1:], classes[:1])
     labels: AnyArray = classes[predicted_numbers(scores)]
     return labels
 
 
 def best_rival(y: AnyArray, scores: Array) -> tuple[Array, AnyArray, Array]:
-    """Score of the true class, the best rival (the first on a tie) and its score, row by row.
+    """Score of the true class, the best rival (the first on a tie) and its score, for each sample.
 
-    A row is a mistake unless its true class is strictly ahead.
+    A sample is a mistake unless its true class has the strictly highest score.
 
     >>> scores = np.array([[1.0, 3.0, 3.0], [5.0, 4.0, 9.0]])
     >>> best_rival(np.array([0, 2]), scores)

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def from_dict(data: Mapping[str, Any]) -> Penalty:
-    """The penalty that ``to_dict`` wrote down as plain data.
+    """Create a penalty from the dict that ``to_dict`` returned.
 
     >>> from_dict(L2(0.5).to_dict())
     L2(l2=0.5)

@@ -1,4 +1,4 @@
-"""The sum of absolute values of the weights, which makes many of them 0, and their squares."""
+"""Elastic net: absolute values of the weights, which make many of them 0, and squares."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .sparsity_inducing import SparsityInducing
 class ElasticNet(SparsityInducing):
     """``sum of p_j * (l1 * |w_j| + l2 * w_j^2)`` for weights (k, d + 1), bias last.
 
-    The lasso (Tibshirani, Regression shrinkage and selection via the lasso, 1996) and a square
-    beside it (Zou and Hastie, Regularization and variable selection via the elastic net, 2005).
+    The lasso (Tibshirani, Regression shrinkage and selection via the lasso, 1996) plus a squared
+    term (Zou and Hastie, Regularization and variable selection via the elastic net, 2005).
 
     See Also
     --------
-    L2 : the squares alone.
-    GroupLasso : features that become 0 together.
-    ProximalNewton : minimises with it.
+    L2 : only the squares.
+    GroupLasso : makes groups of features 0 together.
+    ProximalNewton : minimises objectives with it.
     LinearClassifier : ``l1=...``.
 
     Examples
@@ -51,14 +51,14 @@ class ElasticNet(SparsityInducing):
         return rest
 
     def prox(self, W: Array, step: float | Array) -> Array:
-        """Each weight nearer to 0 by ``step * l1 * p_j``, and no further than 0."""
+        """Move each weight towards 0 by ``step * l1 * p_j``, but not past 0."""
         V = W.copy()
         steps = np.broadcast_to(step, W.shape[1:])[:-1]
         V[:, :-1] = soft_threshold(W[:, :-1], steps * self.thresholds)
         return V
 
     def violation(self, W: Array, gradient: Array) -> Array:
-        """``|g + l1 p_j sign(w_j)|`` away from 0, at 0 what exceeds ``l1 * p_j``."""
+        """``|g + l1 p_j sign(w_j)|`` if w_j is not 0, else what exceeds ``l1 * p_j`` in ``|g|``."""
         violation = np.abs(gradient)
         w, g = W[:, :-1], gradient[:, :-1]
         at_zero = np.maximum(violation[:, :-1] - self.thresholds, 0.0)
@@ -66,13 +66,13 @@ class ElasticNet(SparsityInducing):
         return violation
 
     def on_features(self, features: Ints) -> ElasticNet:
-        """With their weights."""
+        """The penalty on these features, with their weights."""
         if self.weights is None:
             return self
         return replace(self, weights=tuple(self.feature_weights[features].tolist()))
 
 
 def soft_threshold(w: Array, threshold: Array) -> Array:
-    """Nearer to 0 by the threshold, and no further than 0."""
-    nearer: Array = np.copysign(np.maximum(np.abs(w) - threshold, 0.0), w) + 0.0  # not -0
+    """Move w towards 0 by the threshold, but not past 0."""
+    nearer: Array = np.copysign(np.maximum(np.abs(w) - threshold, 0.0), w) + 0.0  # avoid -0
     return nearer

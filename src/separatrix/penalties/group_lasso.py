@@ -1,4 +1,4 @@
-"""The lengths of groups of weights, which become 0 together, and the squares of all."""
+"""Group lasso: lengths of groups of weights, which become 0 together, and squares."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ CLASSES = "classes"
 
 @dataclass(frozen=True)
 class GroupLasso(SparsityInducing):
-    """``l1 * p_g * sqrt(size) * |w_g|``, summed over groups g and classes, and squares.
+    """``l1 * p_g * sqrt(size) * |w_g|``, summed over groups g and classes, plus squares.
 
-    These are ``l2 * p_j * w_j^2``, and ``|w_g|`` is the length of the weights of a group of
+    The squares are ``l2 * p_j * w_j^2``, and ``|w_g|`` is the length of the weights of a group of
     features for one class (Yuan and Lin, Model selection and estimation in regression with grouped
-    variables, 2006). With ``groups="classes"`` the weights of a feature for all classes are a
-    group, of length ``|w_{:,j}|`` and without the root (Friedman, Hastie and Tibshirani,
+    variables, 2006). With ``groups="classes"`` the weights of a feature for all classes form a
+    group of length ``|w_{:,j}|``, without the root (Friedman, Hastie and Tibshirani,
     Regularization paths for generalized linear models via coordinate descent, 2010). Weights are
     (k, d + 1), the bias last.
 
     See Also
     --------
-    ElasticNet : every weight by itself.
-    ProximalNewton : minimises with it.
+    ElasticNet : penalises every weight separately.
+    ProximalNewton : minimises objectives with it.
     LinearClassifier : ``l1=..., groups=...``.
 
     Examples
@@ -42,9 +42,9 @@ class GroupLasso(SparsityInducing):
     name = "group_lasso"
 
     groups: tuple[int, ...] | str = CLASSES
-    """The group of every feature, numbers from 0 on, or "classes"."""
+    """The group of every feature, numbered from 0, or "classes"."""
     sizes: tuple[int, ...] | None = None
-    """How many features a group has, those that are left out included; None: as many as here."""
+    """Size of each group, including features that are left out; None: counted in ``groups``."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,7 +93,7 @@ class GroupLasso(SparsityInducing):
 
     @cached_property
     def _first(self) -> Ints:
-        """The first feature of each group, 0 for a group without."""
+        """Index of the first feature of each group, 0 for an empty group."""
         first = np.zeros(len(self._sizes), dtype=np.int64)
         numbers = np.array(self.groups)
         first[numbers[::-1]] = np.arange(len(numbers))[::-1]
@@ -101,11 +101,11 @@ class GroupLasso(SparsityInducing):
 
     @property
     def rounding_of_lengths(self) -> float:
-        """That of a sum of as many squares."""
+        """Relative rounding error of a sum of squares over the largest group."""
         return EPS * (8.0 + (0.0 if self.numbers is None else float(self._sizes.max())))
 
     def lengths(self, V: Array) -> Array:
-        """(k, groups), or (1, d) over the classes."""
+        """Lengths of the groups: (k, groups), or (1, d) over the classes."""
         size = np.abs(V)
         if self.numbers is None:
             largest = size.max(axis=0, keepdims=True)
@@ -122,7 +122,7 @@ class GroupLasso(SparsityInducing):
 
     @cached_property
     def block_weights(self) -> Array:
-        """The p of the groups."""
+        """Weights p of the groups."""
         p = self.feature_weights
         return p if self.weights is None or self.numbers is None else p[self._first]
 
@@ -132,11 +132,11 @@ class GroupLasso(SparsityInducing):
         return self.block_weights * (1.0 if self.numbers is None else np.sqrt(self._sizes))
 
     def by_feature(self, of_blocks: Array) -> Array:
-        """That of the group of each."""
+        """Value of each feature's group."""
         return of_blocks if self.numbers is None else of_blocks[..., self.numbers]
 
     def common_squares(self, squares: Array) -> Array:
-        """The mean over a group; those of features that cost nothing as they are."""
+        """Mean over each group; unpenalised features keep their value."""
         if self.numbers is None:
             return squares
         count = np.maximum(np.bincount(self.numbers, minlength=len(self._sizes)), 1)
@@ -150,20 +150,20 @@ class GroupLasso(SparsityInducing):
         return self.thresholds * self.lengths(W[:, :-1])
 
     def prox(self, W: Array, step: float | Array) -> Array:
-        """Each group nearer to 0 by ``step`` times its threshold, and no further than 0."""
+        """Shorten each group by ``step`` times its threshold, but not past 0."""
         V, lengths = W.copy(), self.lengths(W[:, :-1])
         steps = np.broadcast_to(step, W.shape[1:])[:-1]
         if self.numbers is not None:
             steps = steps[self._first]
         left = np.maximum(lengths - steps * self.thresholds, 0.0) / _divisor(lengths)
         V[:, :-1] *= self.by_feature(left)
-        V[:, :-1] += 0.0  # not -0
+        V[:, :-1] += 0.0  # avoid -0
         return V
 
     def violation(self, W: Array, gradient: Array) -> Array:
-        """``|g + t w / |w_g||`` away from 0, at 0 what of g exceeds the threshold t of the group.
+        """``|g + t w / |w_g||`` if the group is not 0, else what exceeds its threshold t in g.
 
-        A number for every weight: the length of these over a group is how far that is from rest.
+        There is a value for every weight; the norm over a group is the violation of the group.
         """
         violation = gradient.copy()
         w, g = W[:, :-1], gradient[:, :-1]
@@ -175,7 +175,7 @@ class GroupLasso(SparsityInducing):
         return np.abs(violation)
 
     def on_features(self, features: Ints) -> GroupLasso:
-        """Their groups, as large as they are with those left out."""
+        """The penalty on these features; the groups keep their original sizes."""
         p = self.weights and tuple(self.feature_weights[features].tolist())
         if self.numbers is None:
             return replace(self, weights=p)
@@ -184,7 +184,7 @@ class GroupLasso(SparsityInducing):
 
 
 def _divisor(lengths: Array) -> Array:
-    """To divide by, where 0 over 0 is to be 0."""
+    """The lengths with 0 replaced by 1, so that 0 / 0 gives 0."""
     divisor: Array = np.where(lengths > 0.0, lengths, 1.0)
     return divisor
 

@@ -1,4 +1,4 @@
-"""The squared length of the weights."""
+"""Squared L2 norm of the weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class L2(Penalty):
     See Also
     --------
     Objective : adds it to a loss.
-    LinearClassifierCV : finds how strong it should be.
+    LinearClassifierCV : selects its strength.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class L2(Penalty):
 
     @property
     def coercive(self) -> bool:
-        """Unless it is none."""
+        """Whether ``l2`` is positive."""
         return self.l2 > 0.0
 
     @property
     def absent(self) -> bool:
-        """If it is none."""
+        """Whether ``l2`` is 0."""
         return self.l2 == 0.0
 
     def gradient(self, W: Array) -> Array:
@@ -61,13 +61,13 @@ class L2(Penalty):
         return diagonal
 
     def conjugate(self, V: Array) -> float:
-        """``|V|^2 / (4 * l2)``; without a penalty there is no largest one but for V = 0."""
+        """``|V|^2 / (4 * l2)``; without a penalty infinite, except 0 for V = 0."""
         if not self.l2:
             return float("inf") if V.any() else 0.0
         return scaled_square(V, over=4.0 * self.l2)
 
     def dual_scale(self, V: Array, gain: float = np.inf) -> float:
-        """``2 l2 gain / |V|^2``, up to 1; without a penalty 0, but for V = 0."""
+        """``2 l2 gain / |V|^2``, at most 1; without a penalty 0, except 1 for V = 0."""
         if not V.any():
             return 1.0
         if not self.l2 or not gain > 0.0:
@@ -75,5 +75,5 @@ class L2(Penalty):
         return min(0.5 * gain / max(self.conjugate(V), SMALLEST_NORMAL), 1.0)
 
     def with_l2(self, l2: float) -> L2:
-        """Of another strength."""
+        """A copy with another strength."""
         return L2(l2)

@@ -1,1 +1,1 @@
-"""Proofs: lower bounds on the minimum of J, the duality gap, and exact sums with their rounding."""
+"""Lower bounds on the minimum of J, the duality gap, and exact sums with their rounding."""

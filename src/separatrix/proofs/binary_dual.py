@@ -1,4 +1,4 @@
-"""The duals of losses of margins, row by row, and which loss has one (see ``dual_loss``)."""
+"""The duals of margin losses, sample by sample, and which losses have one (see ``dual_loss``)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..objective import Objective
 from .crammer_singer import CrammerSingerDualLoss
 from .dual_loss import DualLoss, DualSums, best_dual_scaling
 
-MOST_BIAS_STEPS = 50  # of Newton, to the best bias of given scores
+MOST_BIAS_STEPS = 50  # Newton steps for the best bias of given scores
 
 
 @dataclass(frozen=True)
 class BinaryDualLoss(DualLoss):
-    """Two classes: the groups are the rows of either class, +1 first."""
+    """Dual for two classes; the groups are the two classes, +1 first."""
 
     loss: MarginLoss
     columns = 1
@@ -26,12 +26,11 @@ class BinaryDualLoss(DualLoss):
 
     @property
     def nonsmooth(self) -> bool:
-        """For the hinge."""
         return not self.loss.smooth
 
     @property
     def bounded(self) -> bool:
-        """Whether alphas come to rest at a bound: not where slopes only tend to theirs."""
+        """Whether alphas reach a bound; False if slopes only approach it."""
         return self.loss.attained
 
     @property
@@ -49,7 +48,6 @@ class BinaryDualLoss(DualLoss):
     def value(
         self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
-        """The smoothed hinge, or the loss itself."""
         m = y * scores[:, 0]
         if not self.nonsmooth:
             return self.loss.phi(m)
@@ -58,12 +56,10 @@ class BinaryDualLoss(DualLoss):
         return value
 
     def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
-        """Towards the row's own side."""
         neg_slope: Array = y[:, None] * alpha
         return neg_slope
 
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
-        """Each row in the group of its class."""
         group = np.stack([y > 0.0, y < 0.0], axis=1)
         return np.where(group, alpha, 0.0), np.where(group, -self.loss.conjugate(alpha), 0.0)
 
@@ -73,16 +69,15 @@ class BinaryDualLoss(DualLoss):
         return gradient
 
     def is_free(self, alpha: Array) -> AnyArray:
-        """Between the bounds of the hinge; wherever a smooth loss sums."""
+        """Strictly between the bounds for the hinge; positive for a smooth loss."""
         free: AnyArray = alpha[:, 0] > 0.0
         if self.nonsmooth:
-            free &= alpha[:, 0] < 1.0  # in place: they are as long as the rows
+            free &= alpha[:, 0] < 1.0  # in place, to avoid an array as long as the data
         return free
 
     def curvature(
         self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
     ) -> Array:
-        """The penalty parameter where free, or the loss's own."""
         if self.nonsmooth:
             return np.where(self.is_free(alpha), penalty_parameter, 0.0)[:, None, None]
         curvature: Array = self.loss.curvature(y * scores[:, 0])[:, None, None]
@@ -93,12 +88,11 @@ class BinaryDualLoss(DualLoss):
         return -self.loss.slope(y[:, None] * scores)
 
     def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
-        """From a margin of 1."""
         distance: Array = np.abs(1.0 - y * scores[:, 0])
         return distance
 
     def best_bias(self, y: Array, scores: Array, weight: Array | None) -> float:
-        """What to add to all scores for the least sum of losses."""
+        """The shift of all scores with the smallest sum of losses."""
         c = np.ones(len(y)) if weight is None else weight
         if self.nonsmooth:
             return _weighted_quantile_bias(y, scores, c)
@@ -116,9 +110,9 @@ class BinaryDualLoss(DualLoss):
         return shift
 
     def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
-        """With a free bias the class that sums harder is shrunk until both balance.
+        """With a free bias, alphas of the class with the larger sum are shrunk to balance both.
 
-        The conjugate is convex and 0 at 0: it shrinks at least as much as alpha does.
+        The conjugate is convex and 0 at 0, so it shrinks at least as much as alpha.
         """
         share = np.ones(2)
         if intercept:
@@ -132,7 +126,7 @@ class BinaryDualLoss(DualLoss):
 
 
 def _weighted_quantile_bias(y: Array, scores: Array, weight: Array) -> float:
-    """For the hinge: the sum turns where rows reach their kink."""
+    """For the hinge: a weighted quantile, as the slope changes where samples reach their kink."""
     turns = y - scores
     order = np.argsort(turns, kind="stable")
     slope = np.cumsum(weight[order]) - float(weight @ (y > 0.0))
@@ -140,13 +134,13 @@ def _weighted_quantile_bias(y: Array, scores: Array, weight: Array) -> float:
 
 
 def has_dual(loss: Loss) -> bool:
-    """Whether the dual of this loss is climbed here, row by row."""
+    """Whether the dual of this loss can be maximised by coordinate ascent."""
     # By exact class: the compiled loops climb these duals, and a subclass may differ.
     return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)
 
 
 def dual_loss_of(objective: Objective) -> DualLoss:
-    """The dual of the objective's loss, row by row."""
+    """The dual of the objective's loss."""
     loss = objective.loss
     if loss.column_loss is not None:
         return BinaryDualLoss(loss.column_loss)
@@ -155,7 +149,7 @@ def dual_loss_of(objective: Objective) -> DualLoss:
 
 
 def binary_dual_loss(objective: Objective) -> BinaryDualLoss:
-    """Of two classes; refused for more."""
+    """The dual of a two-class problem; raises TypeError for more classes."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, BinaryDualLoss):
         raise TypeError(f"a problem of two classes is needed, got {objective.shape[0]}")

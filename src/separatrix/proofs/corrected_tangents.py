@@ -1,4 +1,4 @@
-"""Dual variables of the rows, corrected to first order by a step of the weights."""
+"""Dual variables, corrected to first order for a step of the weights."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ..objective.sums import Given
 from .rounding import Pair
 
 Sums = tuple[float, float, Pair, list[Array], float, list[Array]]
-NEARBY = 2.0  # added to the logarithm of an alpha that may still change by half of itself
+NEARBY = 2.0  # added to the logarithm of an alpha that may still change by up to half
 
 
 class Corrected(NamedTuple):
-    """Of every row and column, (n, k); a margin has one column."""
+    """Corrected dual variables, (n, k); a margin loss has one column."""
 
     conjugates: Array
     """(n,); infinite or NaN where an alpha is outside its range."""
     slopes: Array
-    """By the scores."""
+    """Derivatives with respect to the scores."""
     distances: Array
-    """From the dual variable to the nearest end of its range; infinite where there is none."""
+    """From the dual variable to the nearest end of its range; infinite if the range has no end."""
     curvatures: Array
-    """phi'', with which the correction is weighted."""
+    """phi'', the weight of the correction."""
     conjugate_slopes: Array
-    """Bounds on the absolute derivative of the conjugate, nearby."""
+    """Bounds on the absolute derivative of the conjugate near the dual variable."""
 
 
 @dataclass(frozen=True)
 class CorrectedTangents(Sum[Sums]):
     """Sums over the corrected dual variables.
 
-    Their conjugates (infinite or NaN if one leaves its range), the absolute values of these, the
+    These are the conjugates (infinite or NaN if one leaves its range), their absolute values, the
     gradient, the smallest ``distance * sqrt(c / (C * phi''))`` by column, the squares of
     ``sum_columns |phi*'| * sqrt(phi'')``, and the smallest distance by column.
     """
@@ -49,12 +49,11 @@ class CorrectedTangents(Sum[Sums]):
     weight_sum: float
 
     def of(self, block: Block) -> Sums:
-        """Of the rows that count."""
         rows = block.rows
         scores, turn = rows.scores(self.W), rows.scores(self.step)
         weight = block.weights
         present = weight > 0.0
-        with np.errstate(all="ignore"):  # what is not finite proves nothing
+        with np.errstate(all="ignore"):  # non-finite values prove nothing
             found = corrected(self.loss, block.y, scores, turn)
             share = np.sqrt(weight[:, None] / self.weight_sum / found.curvatures)
             rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
@@ -72,7 +71,7 @@ class CorrectedTangents(Sum[Sums]):
         )
 
     def of_given(self, standardization: Standardization) -> Given[CorrectedTangents]:
-        """By other weights, and back as a gradient is."""
+        """Sum with transformed weights, and transform the gradient back."""
         W, step = standardization.to_weights(self.W), standardization.to_weights(self.step)
 
         def back(sums: Sums) -> Sums:
@@ -83,7 +82,7 @@ class CorrectedTangents(Sum[Sums]):
 
 
 def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
-    """The dual variables of some rows at their scores, corrected by a turn of these."""
+    """Dual variables at these scores, corrected for a change ``turn`` of the scores."""
     binary = loss.column_loss
     if binary is None:
         return _of_softmax(loss, y, scores, turn)
@@ -106,7 +105,7 @@ def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
 
 
 def _of_softmax(loss: Any, y: AnyArray, scores: Array, turn: Array) -> Corrected:
-    """The probabilities; a row's own is what the others leave of 1."""
+    """Class probabilities; the true class gets 1 minus the sum of the others."""
     own = np.arange(len(y)), y
     p = loss.probability(scores)
     q = p + loss.curvature_product(y, scores, turn)

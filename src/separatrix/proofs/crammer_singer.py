@@ -1,4 +1,4 @@
-"""The dual of Crammer and Singer's loss, row by row: shares on a simplex.
+"""The dual of the Crammer-Singer loss, sample by sample: shares on a simplex.
 
 Paper: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based vector
 machines, JMLR 2 (2001) 265-292.
@@ -18,12 +18,11 @@ from .dual_loss import DualLoss, DualSums, best_dual_scaling
 
 @dataclass(frozen=True)
 class CrammerSingerDualLoss(DualLoss):
-    """Crammer and Singer's: ``max_c (s_c + [c != d]) - s_d``, a largest entry.
+    """Dual of Crammer and Singer's loss ``max_c (s_c + [c != d]) - s_d``.
 
-    alpha of a row is its share in every class, on the simplex; minus the slope by a class's score
-    is 1 for the true one less the share. The shares nearest to
-    ``center + penalty_parameter * (s + [c != d])`` smooth the largest entry. The groups are the
-    classes.
+    The alphas of a sample are its shares in the classes, on the simplex. The negative slope is
+    minus the share, plus 1 for the true class. The loss is smoothed by the shares closest to
+    ``center + penalty_parameter * (s + [c != d])``. The groups are the classes.
     """
 
     columns: int
@@ -32,56 +31,51 @@ class CrammerSingerDualLoss(DualLoss):
 
     @property
     def groups(self) -> int:  # type: ignore[override]
-        """The classes."""
         return self.columns
 
     def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
-        """Projected onto the simplex."""
         return project_to_simplex(center + penalty_parameter * self._lifted(y, scores))
 
     def _lifted(self, y: AnyArray, scores: Array) -> Array:
         lifted = scores + 1.0
         rows = np.arange(len(y))
         lifted[rows, y] = scores[rows, y]
-        # Only differences count: those to the true class lose nothing to rounding.
+        # Only differences count; subtracting the true class's score keeps small ones exact.
         lifted -= scores[rows, y][:, None]
         return lifted
 
     def value(
         self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
-        """The smoothed largest entry."""
         value: Array = np.sum(alpha * self._lifted(y, scores), axis=1)
         value -= np.sum((alpha - center) ** 2, axis=1) / (2.0 * penalty_parameter)
         return value
 
     def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
-        """1 for the true class less the shares."""
         neg_slope = -alpha
         rows = np.arange(len(y))
-        # Not 1 - share: where the share is nearly 1 the others tell it more exactly.
+        # Not 1 - share: when the share is near 1, the sum of the others is more accurate.
         neg_slope[rows, y] = 0.0
         neg_slope[rows, y] = -neg_slope.sum(axis=1)
         return neg_slope
 
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
-        """Minus the slopes by the scores; -phi* is what the true class lacks."""
+        """Minus the slopes with respect to the scores; -phi* is 1 minus the true class's share."""
         neg_slope = self.neg_slope(y, alpha)
         return neg_slope, np.maximum(neg_slope, 0.0)
 
     def gradient(self, sums: Array) -> Array:
-        """Minus the sums."""
         return -sums
 
     def is_free(self, alpha: Array) -> AnyArray:
-        """Two or more classes share."""
+        """Whether two or more classes have a positive share."""
         shared: AnyArray = np.count_nonzero(alpha, axis=1) > 1
         return shared
 
     def curvature(
         self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
     ) -> Array:
-        """Centred over the classes that share."""
+        """Centred over the classes with a positive share."""
         share = (alpha > 0.0).astype(np.float64)
         curvature: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
         np.einsum("icc->ic", curvature)[:] += share
@@ -89,22 +83,22 @@ class CrammerSingerDualLoss(DualLoss):
         return curvature
 
     def subgradient(self, y: AnyArray, scores: Array) -> Array:
-        """All to the largest entry."""
+        """A share of 1 for the largest entry."""
         share = np.zeros_like(scores)
         share[np.arange(len(y)), self._lifted(y, scores).argmax(axis=1)] = 1.0
         return share
 
     def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
-        """Between the two largest entries."""
+        """Difference of the two largest entries."""
         two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
         distance: Array = two[:, 1] - two[:, 0]
         return distance
 
     def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
-        """With free biases all rows are mixed with one q, so that every class gets its count.
+        """With free biases, mix all samples with one q so that the class counts balance.
 
-        With N the weights of the classes and r what the sums on them add up to, q is
-        ``N + (1 - theta) / theta * r``; theta the least that keeps q from being negative.
+        With N the class weights and r the class sums of the alphas, q is
+        ``N + (1 - theta) / theta * r``, for the smallest theta at which q is not negative.
         """
         v, gain = sums.weighted_rows[:, :-1], float(sums.neg_conjugates.sum())
         if intercept:
@@ -112,7 +106,7 @@ class CrammerSingerDualLoss(DualLoss):
             short = np.maximum(-rest, 0.0)
             theta = float(np.max(short / np.maximum(count + short, SMALLEST_NORMAL)))
             if theta > 0.0:
-                # theta q + (1 - theta) shares; sums to 1 up to rounding, as count and rest do.
+                # theta q + (1 - theta) shares; sums to 1 up to rounding, because count and rest do.
                 mixed = np.maximum(theta * count + (1.0 - theta) * rest, 0.0)
                 mixed *= theta / mixed.sum()
                 v = (1.0 - theta) * v + theta * self.own[:, :-1]
@@ -122,9 +116,9 @@ class CrammerSingerDualLoss(DualLoss):
 
 
 def project_to_simplex(points: Array) -> Array:
-    """The nearest point of the simplex to every row."""
+    """Project every row onto the simplex."""
     n, k = points.shape
-    points = points - points.max(axis=1, keepdims=True)  # what counts is then in [-1, 0]
+    points = points - points.max(axis=1, keepdims=True)  # the relevant values are now in [-1, 0]
     falling = -np.sort(-points, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, k + 1)
     size = np.count_nonzero(falling > excess, axis=1)

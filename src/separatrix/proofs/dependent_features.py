@@ -1,9 +1,9 @@
 """Features that are exactly a combination of others, such as all indicators of a category.
 
-Problem: with such features the second derivative is singular, and rounding hides whether what it
-says of a direction is nothing or just little. Output: features that span all, and whether they do
-so exactly or up to the rounding of their values (as copies that were standardised do); None where
-the rows do not depend on each other that closely.
+Problem: with such features the second derivative is singular, and rounding hides whether the
+curvature along a direction is zero or just small. Output: features that span all, and whether they
+do so exactly or up to the rounding of their values (as standardised copies do); None if the
+features are not that closely dependent.
 Algorithm: a pivoted Cholesky factor proposes the combinations. One read of the data computes them
 for every row in twice the working precision. They are exact if whole numbers near the coefficients
 (of repeated columns, of sums of indicators) give exactly 0.
@@ -24,24 +24,24 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..objective.sums import Given, as_it_is
 
-MIN_PIVOT = 1e-13  # squared, of a diagonal of 1: what is left of a feature that depends on others
-ROUNDING = 32 * EPS  # of the terms of a combination of rounded values
-WHOLE = 1e-4  # how near to a whole number a coefficient must be
+MIN_PIVOT = 1e-13  # squared, for a diagonal of 1: what remains of a dependent feature
+ROUNDING = 32 * EPS  # relative to the terms of a combination of rounded values
+WHOLE = 1e-4  # distance of a coefficient to the nearest integer
 
 
 class Basis(NamedTuple):
-    """Variables that span all."""
+    """Variables that span all others."""
 
     kept: AnyArray
-    """Which of the free features, and the bias; the others are combinations of them."""
+    """Indices among the free features and the bias; the others are combinations of these."""
     exact: bool
-    """Whether they are exactly that."""
+    """Whether they are exact combinations."""
 
 
 def independent(
     objective: Objective, hessian: Array, own: Standardization, free: Ints
 ) -> Basis | None:
-    """Of the free features and the bias, by the second derivative by their variables ``own``."""
+    """Those of the free features and the bias, given their second derivative ``own``."""
     diagonal = np.diag(hessian)
     kept = np.ones(len(hessian), dtype=np.bool_)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -68,15 +68,14 @@ def independent(
 
 @dataclass(frozen=True)
 class Violations(Sum[tuple[int, int]]):
-    """How many rows do not give 0 for some combination: exactly, and up to rounding."""
+    """Number of rows where a combination is not 0: exactly, and up to rounding."""
 
     V: Array
     """The combinations, (m, d + 1), up to a factor."""
     ones: Ints
-    """Of each, a feature whose coefficient is 1."""
+    """For each, a feature whose coefficient is 1."""
 
     def of(self, block: Block) -> tuple[int, int]:
-        """Of the rows that count."""
         V, counts = self.V / self.V[np.arange(len(self.V)), self.ones][:, None], block.weights > 0.0
         rows = block.rows
         scores, sizes = rows.scores(V), rows.absolute().scores(np.abs(V))
@@ -89,5 +88,5 @@ class Violations(Sum[tuple[int, int]]):
         return int(np.count_nonzero(wrong)), int(np.count_nonzero(inexact))
 
     def of_given(self, standardization: Standardization) -> Given[Violations]:
-        """Whole numbers are those of the features as given."""
+        """Integer coefficients refer to the features as given."""
         return Violations(standardization.to_weights(self.V), self.ones), as_it_is

@@ -1,14 +1,14 @@
-"""The dual of J, row by row: dual variables, their conjugates, and the lower bound they prove.
+"""The dual of J, row by row: dual variables, their conjugates, and the lower bound they give.
 
-Every convex loss is the upper envelope of its tangents. A tangent per row, chosen by the row's
-``alpha``, gives a function below J whose minimum is known: that is the bound. For two classes,
+Every convex loss is the upper envelope of its tangents. One tangent per row, selected by the
+row's ``alpha``, gives a function below J with a known minimum: that is the bound. For two classes,
 with p the weights of the rows over their sum,
 
     D(alpha) = -sum_i p_i phi*(-alpha_i) - |sum_i p_i alpha_i y_i x_i|^2 / (4 l2)
 
-and a free bias demands ``sum_i p_i alpha_i y_i = 0``.
+and with a free bias, ``sum_i p_i alpha_i y_i = 0``.
 
-At a kink the scores do not determine alpha. So alpha is taken near a center: the one that
+At a kink the scores do not determine alpha. Then alpha is taken near a center: the value that
 maximises ``alpha * (1 - m) - (alpha - center)^2 / (2 penalty_parameter)``. This smooths the kink,
 shifted by the center, over a width of 1 / penalty_parameter (the Moreau envelope).
 """
@@ -24,83 +24,82 @@ from ..numeric.types import AnyArray, Array
 
 
 class DualSums(NamedTuple):
-    """Weighted sums over rows from which the bound follows."""
+    """Weighted sums over rows that determine the bound."""
 
     weighted_rows: Array
-    """Of alpha * (x, 1), one row per group."""
+    """Sums of alpha * (x, 1), one row per group."""
     neg_conjugates: Array
-    """Of -phi*(-alpha), one per group."""
+    """Sums of -phi*(-alpha), one per group."""
 
     def plus(self, other: DualSums) -> DualSums:
-        """Sums over both."""
         return DualSums(
             self.weighted_rows + other.weighted_rows, self.neg_conjugates + other.neg_conjugates
         )
 
 
 class DualLoss(ABC):
-    """What a loss needs of the dual. Arrays of alpha have one row per row of the data."""
+    """Dual operations of a loss. Arrays of alpha have one row per sample."""
 
     columns: int
-    """Numbers per row in alpha."""
+    """Number of alphas per sample."""
     groups: int
-    """Rows in the sums: a row of the data counts in that of its group."""
+    """Number of groups over which samples are summed."""
 
     @property
     def nonsmooth(self) -> bool:
-        """Whether the center counts; a smooth loss has one alpha for each score."""
+        """Whether the center matters; a smooth loss has one alpha for each score."""
         return True
 
     @abstractmethod
     def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
-        """The dual variables of every row near the center, (n, columns)."""
+        """Dual variables of every row near the center, (n, columns)."""
 
     @abstractmethod
     def value(
         self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
-        """The smoothed loss whose slope alpha is, (n,)."""
+        """The smoothed loss, with slope alpha, (n,)."""
 
     @abstractmethod
     def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
-        """Minus the slope of the smoothed loss by the scores, (n, k)."""
+        """Minus the slope of the smoothed loss with respect to the scores, (n, k)."""
 
     @abstractmethod
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
-        """What multiplies each row in the sums, and each row's -phi*(-alpha): (n, groups)."""
+        """Factors of each row in the sums, and each row's -phi*(-alpha): (n, groups)."""
 
     @abstractmethod
     def gradient(self, sums: Array) -> Array:
-        """Derivative of the smoothed loss by the weights (k, d + 1), from the sums."""
+        """Derivative of the smoothed loss with respect to the weights (k, d + 1), from the sums."""
 
     @abstractmethod
     def is_free(self, alpha: Array) -> AnyArray:
-        """Rows whose alpha changes with their scores, strictly inside its bounds: (n,)."""
+        """Rows whose alpha is strictly inside its bounds and changes with the scores: (n,)."""
 
     @abstractmethod
     def curvature(
         self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
     ) -> Array:
-        """Second derivative of the smoothed loss by the scores, (n, k, k)."""
+        """Second derivative of the smoothed loss with respect to the scores, (n, k, k)."""
 
     @abstractmethod
     def subgradient(self, y: AnyArray, scores: Array) -> Array:
-        """Alpha without a center, one of those possible at a kink: (n, columns)."""
+        """Alpha without a center, any valid one at a kink: (n, columns)."""
 
     @abstractmethod
     def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
-        """How far a row is from a kink, (n,)."""
+        """Distance of each row from a kink, (n,)."""
 
     @abstractmethod
     def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
-        """The proven lower bound, after the least change that makes alpha feasible."""
+        """The lower bound after the smallest change that makes alpha feasible."""
 
 
 def best_share(half: float, whole: float, square: float) -> float:
-    """The share s in [0, 1] of some alphas at which ``gain(s) - s^2 * square`` is about highest.
+    """The share s in [0, 1] of the alphas that about maximises ``gain(s) - s^2 * square``.
 
-    The gain, 0 at 0, is told for half of them and all. It is taken for a parabola: of the hinge and
-    its square it is one.
+    The gain is 0 at 0 and given for s = 1/2 and 1. It is interpolated by a parabola, which is
+    exact for the hinge and the squared hinge.
     """
     slope, bend = 4.0 * half - whole, 2.0 * whole - 4.0 * half
     curvature = 2.0 * (square - bend)
@@ -108,8 +107,8 @@ def best_share(half: float, whole: float, square: float) -> float:
 
 
 def best_dual_scaling(gain: float, square: float) -> float:
-    """The best ``s * gain - s^2 * square`` for s in [0, 1]: shrinking alpha keeps it feasible."""
-    if not (np.isfinite(gain) and np.isfinite(square)):  # nothing is known, but that J is not < 0
+    """The maximum of ``s * gain - s^2 * square`` for s in [0, 1]; shrunk alphas stay feasible."""
+    if not (np.isfinite(gain) and np.isfinite(square)):  # nothing is known, except J >= 0
         return 0.0
     if gain <= 0.0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Sums over all rows from which weights, gradients and lower bounds of the dual follow."""
+"""Sums over all rows that give the weights, gradients and lower bounds of the dual."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..numeric.types import Array, Ints
 from .binary_dual import BinaryDualLoss
 from .dual_loss import DualLoss, DualSums
 
-SOME_ROWS = 1 << 13  # at a time, where something is computed for each
+SOME_ROWS = 1 << 13  # processed at a time
 
 
 def present_scores(source: InMemory, W: Array) -> Array:
-    """Of every row, (n, k); 0 of those without weight, even where theirs overflow."""
+    """Scores of every row, (n, k); 0 for rows without weight, even if theirs overflow."""
     scores = source.scores(W)
     if source.weight is not None:
         scores[source.weight == 0.0] = 0.0
@@ -24,13 +24,13 @@ def present_scores(source: InMemory, W: Array) -> Array:
 
 
 def dual_sums(source: InMemory, dual_loss: DualLoss, alpha: Array) -> DualSums:
-    """Of all rows, the mean: from which weights and the bound follow."""
+    """Mean over all rows; it determines the weights and the bound."""
     rows, conjugates = source.total(AlphaSums(dual_loss, alpha))
     return DualSums(rows / source.weight_sum, conjugates / source.weight_sum)
 
 
 def signed_dual_sums(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> DualSums:
-    """The same of two classes without a bias, which alone asks for either: all in the first."""
+    """Sums for two classes without a bias, which needs no separate groups: all in the first."""
     signed = source.y * alpha if source.weight is None else source.weight * source.y * alpha
     rows = np.zeros((2, source.n_features + 1))
     rows[0] = source.transpose_product(signed[:, None])[0]
@@ -46,13 +46,12 @@ def mean_gain(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> floa
 
 @dataclass(frozen=True)
 class AlphaSums(Sum[tuple[Array, Array]]):
-    """Weighted rows and conjugates at given alphas, (n,) or (n, columns)."""
+    """Sums of weighted rows and conjugates at given alphas, (n,) or (n, columns)."""
 
     dual_loss: DualLoss
     alpha: Array
 
     def of(self, block: Block) -> tuple[Array, Array]:
-        """Of one block."""
         alpha = self.alpha[block.at].reshape(-1, self.dual_loss.columns)
         c, conjugates = self.dual_loss.coefficients(block.y, alpha)
         if block.weight is not None:
@@ -66,17 +65,16 @@ class AlphaSums(Sum[tuple[Array, Array]]):
 class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
     """Losses at W; weighted rows and conjugates of the tangents there; distances to a kink.
 
-    A row of no weight is infinitely far from one.
+    Rows without weight have an infinite distance.
     """
 
     loss: Loss
     dual_loss: DualLoss
     W: Array
     left_out: Ints
-    """Numbers of rows, increasing, whose tangents do not count."""
+    """Sorted indices of rows whose tangents are skipped."""
 
     def of(self, block: Block) -> tuple[float, Array, Array, list[Array]]:
-        """Of one block."""
         s, c = scores_of(block, self.W), block.weights
         value = float(c @ self.loss.value(block.y, s))
         distance = self.dual_loss.distance_to_kink(block.y, s)
@@ -93,18 +91,17 @@ class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
 
 @dataclass(frozen=True)
 class Subgradients(Sum[tuple[list[Array]]]):
-    """Dual variables of every row that are slopes at W, one of those possible at a kink."""
+    """Dual variables of every row that are subgradients at W; any valid one at a kink."""
 
     dual_loss: DualLoss
     W: Array
 
     def of(self, block: Block) -> tuple[list[Array]]:
-        """Of one block."""
         return ([self.dual_loss.subgradient(block.y, scores_of(block, self.W))],)
 
 
 def scores_of(block: Block, W: Array) -> Array:
-    """Of every row, (n, k); 0 of those without weight, even where theirs overflow."""
+    """Scores of every row, (n, k); 0 for rows without weight, even if theirs overflow."""
     scores = block.rows.scores(W)
     if block.weight is not None:
         scores[block.weight == 0.0] = 0.0
@@ -112,7 +109,7 @@ def scores_of(block: Block, W: Array) -> Array:
 
 
 def joined(blocks: list[Array]) -> Array:
-    """As ``np.concatenate``, but each block is let go when it is copied: they are as long as y."""
+    """``np.concatenate`` that frees each block once copied, because they are as long as y."""
     whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]))
     stop = len(whole)
     while blocks:

@@ -1,24 +1,24 @@
 """Lower bounds where some features are not penalised, and proofs that a minimum exists.
 
-Problem: given W, a number below ``min J``, where features of weight 0 cost nothing (without a
-penalty: all of them); and whether J has a minimum at all.
-Input: a smooth loss whose conjugate is known; J and its gradient at W.
-Output: the bound, its rounding and the dual point behind it; None where there is none.
+Problem: given W, find a number below ``min J`` when features of weight 0 are unpenalised (without
+a penalty: all of them), and decide whether J has a minimum.
+Input: a smooth loss with a known conjugate; J and its gradient at W.
+Output: the bound, its rounding and the dual point that proves it; None if there is none.
 Algorithm: for the bias and for a free feature the dual variables must balance exactly,
-``sum c * alpha * y * x_j = 0``. The slopes at W do not quite. They are corrected by what Newton's
-step in the biases and the free features would do to first order, ``phi'' * (change of the score)``:
-of all changes that balance, the one whose square weighted by 1 / phi'' is least. Where a corrected
-alpha leaves its range, W is too far away for a proof.
+``sum c * alpha * y * x_j = 0``. The slopes at W nearly do. They are corrected by the first-order
+effect of a Newton step in the biases and free features, ``phi'' * (change of the score)``: among
+all corrections that balance, it has the least squares weighted by 1 / phi''. If a corrected
+alpha leaves its range, W is too far from the minimum for a proof.
 
-What rounding leaves of the balance is bounded, not ignored. Let r be the sum that is left and H the
-second derivative by the free variables. One more correction, by the step ``H^-1 r``, would balance
-exactly, and it changes alpha_i by at most ``imbalance * sqrt(phi''_i / c_i)``, where ``imbalance =
-sqrt(r' H^-1 r)``: c_i phi''_i z_i z_i' is at most H, so ``z_i' H^-1 z_i <= 1 / (c_i phi''_i)``. If
-every alpha stays in its range all the same, there are exactly balanced alphas, and the bound for
-them follows from that of the computed ones.
+Rounding leaves a small imbalance, which is bounded, not ignored. Let r be this imbalance and H the
+second derivative with respect to the free variables. One more correction, by the step ``H^-1 r``,
+would balance exactly and changes alpha_i by at most ``imbalance * sqrt(phi''_i / c_i)``, where
+``imbalance = sqrt(r' H^-1 r)``: c_i phi''_i z_i z_i' is at most H, so ``z_i' H^-1 z_i <= 1 / (c_i
+phi''_i)``. If every alpha stays in its range even so, exactly balanced alphas exist, and their
+bound follows from the bound of the computed alphas.
 
-Alphas that are all positive and balance exactly also prove that the free features and the bias do
-not separate the rows, not even weakly (Stiemke, 1915): so J has a minimum.
+Positive alphas that balance exactly also prove that the free features and the bias do not
+separate the rows, not even weakly (Stiemke, 1915), so that J has a minimum.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from .dependent_features import independent
 from .rounding import SUMS, sum_rounding
 from .smooth_bound import LowerBound, scaled_bound
 
-READS = 2  # of the data, for a bound
-MOST_STEPS = 3  # of Newton, from weights that are too far from a minimum to prove that there is one
+READS = 2  # of the data, per bound
+MOST_STEPS = 3  # Newton steps from weights that are too far from a minimum for a proof of existence
 EIGENVALUES = tuple(10.0**-power for power in range(1, 14))
-GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, in units of what they are made of
+GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, relative to their terms
 
 
 def is_bounded(objective: Objective) -> bool:
@@ -59,22 +59,22 @@ def _has_known_range(loss: Loss) -> bool:
 
 
 def free_features(objective: Objective) -> Ints:
-    """The numbers of the features that cost nothing."""
+    """Indices of the unpenalised features."""
     return objective.penalty.free_features(objective.source.n_features)
 
 
 def corrected_lower_bound(
     objective: Objective, W: Array, at: Evaluation, rounded: bool = False
 ) -> LowerBound | None:
-    """A lower bound on the minimum of J, in two reads of the data, or three.
+    """A lower bound on the minimum of J, in two or three reads of the data.
 
-    ``rounded`` if the rows are, as those that were standardised.
+    ``rounded`` says that the rows have rounding errors, as standardised rows do.
     """
     penalty, free = objective.penalty, free_features(objective)
     found = _correction(objective, W, at, free, rounded)
     if found is None or not found.is_feasible:
         return None
-    # The alphas that balance exactly have conjugates and a gradient that differ by this.
+    # The exactly balanced alphas have conjugates and a gradient that differ by this.
     off = float(np.linalg.norm(found.imbalance))
     change = off * found.steepness + off**2
     size = np.sqrt(objective.loss.max_curvature or 1.0) * off * _sizes(objective)
@@ -86,10 +86,10 @@ def corrected_lower_bound(
 
 
 def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool | None:
-    """Whether a minimum is proven to exist, from weights near it; None where W proves nothing.
+    """Whether a minimum provably exists, given weights near it; None if W proves nothing.
 
-    False says that not even Newton's equations have a solution in floating point: what the
-    objective does in some direction is lost in rounding.
+    False means that Newton's equations have no solution in floating point: changes of the
+    objective along some direction are lost to rounding.
     """
     if not _has_known_range(objective.loss):
         return None
@@ -107,32 +107,32 @@ def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool |
 
 
 class Correction(NamedTuple):
-    """What is known of the corrected alphas."""
+    """Properties of the corrected alphas."""
 
     conjugate: float
     """Mean of phi*; infinite or NaN if an alpha is outside its range."""
     conjugate_size: float
-    """Mean of its absolute values."""
+    """Mean of the absolute values of phi*."""
     gradient: Array
     """Mean of ``-alpha * y * x``, (k, d + 1)."""
     room: Array
-    """By column: how much imbalance there may be before an alpha leaves its range."""
+    """By column: the imbalance at which an alpha would leave its range."""
     imbalance: Array
-    """By column: how much there may be, rounding included."""
+    """By column: the imbalance there may be, including rounding."""
     steepness: float
-    """How fast the mean conjugate changes with the imbalance."""
+    """Derivative of the mean conjugate with respect to the imbalance."""
     balanced: bool
-    """Whether what is left of every sum is no more than rounding."""
+    """Whether the imbalance of every sum is within rounding."""
     inside: bool
-    """Whether no alpha is at an end of its range: of rows far on their side they underflow to 0."""
+    """Whether no alpha is at an end of its range; for large margins they underflow to 0."""
     exact: bool
-    """Whether features that others make superfluous are exactly combinations of them."""
+    """Whether redundant features are exact combinations of others."""
     step: Array
-    """Newton's, by which the slopes were corrected."""
+    """Newton step used to correct the slopes."""
 
     @property
     def is_feasible(self) -> bool:
-        """Whether alphas near these are in their ranges and balance exactly."""
+        """Whether feasible alphas that balance exactly exist near these."""
         return bool(np.isfinite(self.conjugate) and np.all(self.room >= 2.0 * self.imbalance))
 
 
@@ -173,7 +173,7 @@ def _correction(
 
 
 def _hessian(objective: Objective, W: Array, own: Standardization, free: Ints) -> Array:
-    """By the biases and the free features, all other weights as they are."""
+    """Second derivative with respect to the biases and free features, other weights fixed."""
     m = len(free) + 1
     with one_blas_thread(objective.source.n_rows * float(m) ** 2):
         (hessian,) = objective.source.total(WorkingHessian(objective.loss, W, free, own))
@@ -186,8 +186,8 @@ def _hessian(objective: Objective, W: Array, own: Standardization, free: Ints) -
 
 
 def _imbalance(loss: Loss, hessian: Array, left: Array, kept: AnyArray, rounding: float) -> Array:
-    """At most ``sqrt(r' H^-1 r)`` for every r within what may be left of the sums, by column."""
-    if loss.shifts:  # what all classes share changes nothing: the last one is at 0
+    """Bound on ``sqrt(r' H^-1 r)`` over all possible imbalances r, by column."""
+    if loss.shifts:  # a shift of all classes has no effect: fix the last at 0
         count = len(left) - 1
         matrices = [hessian[0, : -len(kept), : -len(kept)]]
         rests, kept = [left[:-1].ravel()], np.tile(kept, count)
@@ -210,10 +210,10 @@ def _norm(hessian: Array, left: Array, rounding: float) -> float:
 
 
 def _least_eigenvalue(matrix: Array) -> float:
-    """A power of ten that no eigenvalue is below; 0 if none is found.
+    """A power of ten that is a lower bound on the eigenvalues; 0 if none is found.
 
-    What is left after it is subtracted has a Cholesky factor, which costs much less than the
-    eigenvalues themselves.
+    The matrix minus this bound has a Cholesky factor, which is much cheaper than computing
+    eigenvalues.
     """
     with one_blas_thread(float(len(matrix)) ** 3):
         for least in EIGENVALUES:
@@ -224,11 +224,11 @@ def _least_eigenvalue(matrix: Array) -> float:
 
 
 def _sizes(objective: Objective) -> Array:
-    """Root mean square of every feature as it is summed."""
+    """Root mean square of every feature in the sums."""
     far_off = objective.source.far_off
     return objective.feature_sizes + (0.0 if far_off is None else 2.0 * far_off)
 
 
 def _is_sparse(objective: Objective) -> bool:
-    """Whether products of rows are centred after they are summed."""
+    """Whether products of rows are centred only after summation."""
     return objective.source.storage == "csr"

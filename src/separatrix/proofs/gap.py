@@ -1,9 +1,9 @@
-"""How far a fit can be from its minimum: the duality gap, followed along a run.
+"""The duality gap: a bound on the distance of a fit from its minimum, tracked during a run.
 
-Problem: min J is not known, but every dual feasible alpha gives D(alpha) <= min J. So the duality
-gap J(W) - D(alpha) says how far W can be from the minimum, whatever solver led there. Input: the
-steps of a run. Output: the gap of the weights that it would leave, rounding included. The formulas
-of the lower bounds, with their papers, are in :mod:`separatrix.proofs.smooth_bound`.
+Problem: min J is unknown, but every dual feasible alpha gives D(alpha) <= min J. The duality gap
+J(W) - D(alpha) therefore bounds how far J(W) is from the minimum, for any solver. Input: the steps
+of a run. Output: the gap of the weights it would return, including rounding. For the formulas of
+the lower bounds and references, see :mod:`separatrix.proofs.smooth_bound`.
 """
 
 from __future__ import annotations
@@ -34,120 +34,120 @@ from .smooth_bound import (
 )
 from .units import GivenUnits, canonical
 
-LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
-MOST_BIAS_STEPS = 3  # of Newton, to raise a bound
+LEAST = 1e-14  # smallest gap to aim for: J itself is not known much better
+MOST_BIAS_STEPS = 3  # Newton steps to improve a bound
 BIAS_STEP_READS = EXACT_READS = 2
-EXACT_EVERY = 3  # steps, where rounding stands in the way
-NEAR_ENOUGH = 0.2  # of what a sample may miss: what a step may expect to gain, for its bound
-SAMPLED_READS = 5.0  # at most, for a bound by a sample
-READS_OF_SAMPLE = 10.0  # that such a bound costs, as a rule
-LITTLE = 0.01  # of what is asked for: rounding that is no more need not be known better
-STALLED = 10  # proofs without progress after which there will be none
-CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap: there is no end
-CREEPING, CREPT = 100, 1e-7  # passes, and the share of J by which it fell: rounding is all there is
+EXACT_EVERY = 3  # steps, if rounding limits the gap
+NEAR_ENOUGH = 0.2  # of a sampled bound's tolerance: predicted decrease of a step at which to try it
+SAMPLED_READS = 5.0  # at most, for a sampled bound
+READS_OF_SAMPLE = 10.0  # that a sampled bound usually costs
+LITTLE = 0.01  # of the target gap: smaller rounding need not be known better
+STALLED = 10  # proofs without progress after which no more is expected
+CRAWLING, CRAWLED = 100, 0.99  # proofs, one per step, that leave this share of the gap: stop
+CREEPING, CREPT = 100, 1e-7  # passes, and the share of J by which it fell: only rounding is left
 
 
 def provable(objective: Objective) -> bool:
-    """Whether there are bounds: a penalty on every weight, and a loss whose conjugate is known.
+    """Whether bounds exist: every weight is penalised and the conjugate of the loss is known.
 
-    Where it has a kink, one whose dual is: a proof then keeps a number beside every row. (Of each
-    class against the rest that is done for rows in memory alone.) And the loss says how steep it
-    is: else rounding could not be allowed for.
+    For a loss with a kink its dual must be known; a proof then stores a number for every row (for
+    one-vs-rest only if the rows are in memory). The loss must also define ``steepness``, without
+    which rounding could not be bounded.
     """
     loss, rows = objective.loss, isinstance(objective.source, InMemory)
     own = loss.column_loss
-    coupled = own is None and not loss.log_likelihood  # with tangents of which nothing is known
+    coupled = own is None and not loss.log_likelihood  # with unknown tangents
     columns = own is not None and has_dual(own) and rows
     known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
-    # For a loss with a kink the proof climbs a dual, which is written for l2 * |w|^2.
+    # For a loss with a kink the proof maximises a dual that assumes l2 * |w|^2.
     if not known or not loss.has_steepness or not (loss.smooth or _is_plain(objective.penalty)):
         return False
     return objective.penalty.coercive or free_features.is_bounded(objective)
 
 
 def _is_plain(penalty: Penalty) -> bool:
-    # Duals and the problem of a sample are written for l2 * |w|^2.
+    # Duals and the sampled problem assume l2 * |w|^2.
     return isinstance(penalty, L2)
 
 
 @dataclass
 class GapTracker:
-    """Bounds met along a run: the best of them counts, whichever weights it came from.
+    """Tracks the best bound found during a run, regardless of which weights gave it.
 
     Proofs read the data at most as often as the steps do, and once more at the end.
     """
 
     objective: Objective
     tol: float
-    """The gap asked for, as a share of J."""
+    """The gap to reach, relative to J."""
     ascent: StartAscent
-    """For a loss with a kink: climbs the dual over some rows."""
+    """For a loss with a kink: maximises the dual over some rows."""
     of_average: bool = False
-    """Whether the averages of a run are asked about, where it has them, and not its weights."""
+    """Whether to track the averaged weights of a run, if it has them."""
     lower_bound: float = 0.0
-    """A number that no weights get below; at first, that no loss here is negative."""
+    """Lower bound on J; initially 0, because no loss here is negative."""
     unrounded_bound: float = 0.0
-    """The same, if there were no rounding."""
+    """The same bound without an allowance for rounding."""
     dual: Array | None = None
-    """Where the lower bound was found, for a penalty that makes weights 0: see ``LowerBound``."""
+    """Where the lower bound was found, for a sparse penalty: see ``LowerBound``."""
     iteration: int = 0
-    """The pass that was looked at last."""
+    """The last pass seen."""
     evaluated: int = 0
-    """The pass whose weights were evaluated last, and J there."""
+    """The last pass whose weights were evaluated, and J there."""
     value: float = np.inf
     error: float = 0.0
-    """How far J there may be from that by rounding."""
+    """Rounding error of J there."""
     stale: int = 0
-    """Proofs in a row that brought neither a lower J nor a smaller gap."""
+    """Consecutive proofs that lowered neither J nor the gap."""
     best: tuple[float, float] = (np.inf, np.inf)
     mark: tuple[int, float] = (0, np.inf)
-    """The pass since which steps have told bounds but the gap has hardly fallen, and that gap."""
+    """The pass since which solver bounds have hardly reduced the gap, and that gap."""
     halt: tuple[int, float, float] = (0, np.inf, np.inf)
     """The pass since which neither J nor the gap has fallen noticeably, and both there."""
     reads: int = 0
-    """Of the data that proofs may still make."""
+    """Remaining reads of the data that proofs may make."""
     due: int = 0
-    """The pass from which on a proof for a loss with a kink, which is dear, is worth its price."""
+    """The pass from which an expensive proof for a loss with a kink pays off."""
     hopeful: float = np.inf
-    """What a step may still expect to gain for a bound by a sample to be tried."""
+    """Largest predicted decrease at which a sampled bound is tried."""
     exact_due: int = 0
-    """And the one from which on sums of twice the working precision are."""
+    """Largest predicted decrease at which sums in twice the working precision are used."""
     unforced: dict[str, Any] | None = None
-    """What was known before a proof that was made only because no pass was to follow."""
+    """The state before a proof that was made only because no pass was to follow."""
     units: GivenUnits | None = None
-    """Of the weights that the run will return; None: those of the objective."""
+    """Units of the returned weights; None: those of the objective."""
     of_sums: float = 0.0
-    """How far sums over all rows at the weights evaluated last may be off, by their own rounding"""
+    """Rounding error of sums over all rows at the last evaluated weights: of the sums themselves"""
     of_rows: float = 0.0
-    """and by that of rows that were standardised."""
+    """and of standardised rows."""
     exactly: bool = False
-    """Whether those sums were made in twice the working precision."""
+    """Whether those sums used twice the working precision."""
 
     def __post_init__(self) -> None:
         self.given = GivenUnits(self.objective) if self.units is None else self.units
 
     @property
     def gap(self) -> float:
-        """The duality gap: the weights evaluated last are at most this far from the minimum."""
+        """The duality gap, a bound on the distance of J from its minimum."""
         return max(self.value - self.lower_bound, 0.0) + self.error
 
     @property
     def proven(self) -> bool:
-        """Whether that is as near as was asked for; J is not known beyond its rounding."""
+        """Whether the gap is small enough, as far as rounding of J permits."""
         return self.gap <= max(self.tol, LEAST) * self.value
 
     @property
     def stalled(self) -> bool:
-        """Whether rounding, or the solver, allows no more."""
+        """Whether rounding or the solver prevents further progress."""
         crawls = self.iteration - self.mark[0] >= CRAWLING
         return self.stale >= STALLED or crawls or self.iteration - self.halt[0] >= CREEPING
 
     def to_state(self) -> dict[str, Any]:
-        """What is known so far, as numbers."""
+        """The state as numbers."""
         return {name: getattr(self, name) for name in _KNOWN}
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Checks for the result of ``to_state``."""
         k, width = self.objective.shape
         known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
         known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())
@@ -162,24 +162,24 @@ class GapTracker:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Know what another tracker of the same run knew."""
+        """Restore the state of another tracker of the same run."""
         for name in _KNOWN:
             setattr(self, name, state[name])
         self.best, self.mark = tuple(state["best"]), tuple(state["mark"])
         self.halt = tuple(state["halt"])
 
     def update(self, step: Iterate, iteration: int, due: bool, last: bool = False) -> None:
-        """Take up what the step of a pass proves of the weights that it would leave.
+        """Process a step, and improve the bound if a proof is due.
 
-        Free where the step tells a bound or the gradient; else a read of the data when due, or
-        after the last pass.
+        This is free if the step has a bound or the gradient; otherwise it takes a read of the data
+        when due, or after the last pass.
         """
         self.reads, self.iteration = self.reads + step.reads, iteration
         if step.lower_bound is None:
             self.mark = iteration, np.inf
         kept, J = step.weights, step.objective
         if self.of_average and step.average is not None:
-            kept, J = step.average, None  # what the step tells is told of its weights
+            kept, J = step.average, None  # the step's J is that of its weights
         if J is not None and step.lower_bound is not None:
             self._at(kept, J)
             self._raise(step.lower_bound, self.of_sums)
@@ -193,8 +193,8 @@ class GapTracker:
             return
         if not self.proven and self._near and iteration >= self.exact_due:
             self.exact_due = iteration + EXACT_EVERY
-            told = canonical(self.objective, kept)
-            self.evaluate_exactly(told, None if step.alpha is None else step.alpha())
+            returned = canonical(self.objective, kept)
+            self.evaluate_exactly(returned, None if step.alpha is None else step.alpha())
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
@@ -211,10 +211,10 @@ class GapTracker:
         self.error = self.of_sums + self.of_rows + self.given.rounding_of_weights(W, value)
 
     def _raise(self, bound: float, allowance: float, dual: Array | None = None) -> None:
-        """A bound that the rounding of sums may have put too high by so much.
+        """Raise the bound, given the rounding error of the sums behind it.
 
-        That was told for the weights evaluated last. The bound belongs to weights of its own, and
-        J curves by the penalty between the two: ``J - bound >= l2 |difference|^2``.
+        The error refers to the last evaluated weights. The bound belongs to its own weights, and J
+        has the penalty's curvature between the two: ``J - bound >= l2 |difference|^2``.
         """
         allowance += self.of_rows
         if bound < self.value and not self.exactly:
@@ -226,7 +226,7 @@ class GapTracker:
 
     @property
     def _near(self) -> bool:
-        """Whether nothing but rounding stands between the gap and what is asked for."""
+        """Whether only rounding prevents the gap from being small enough."""
         return self.value - self.unrounded_bound <= max(self.tol, LEAST) * self.value
 
     def evaluate(
@@ -236,9 +236,9 @@ class GapTracker:
         remains: float | None = None,
         variables: Variables | None = None,
     ) -> None:
-        """A bound from W, and from J and its gradient there if they are known already.
+        """Compute a bound from W, and from J and its gradient there if known.
 
-        ``remains`` is how much lower J is expected to get; in the variables it curves by about 1.
+        ``remains`` is the expected decrease of J; J has curvature about 1 in ``variables``.
         """
         objective = self.objective
         if not objective.loss.smooth:
@@ -259,8 +259,8 @@ class GapTracker:
         if remains is not None and _is_plain(objective.penalty) and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
-            # The bound loses in proportion to the gradient by the biases, but only to the square
-            # of that by w: if nothing else is in the way, take the biases to their best place.
+            # The bound's error is linear in the gradient with respect to the biases, but quadratic
+            # in that of w: if nothing else is in the way, move the biases to their optimum.
             if self._near or self.reads < BIAS_STEP_READS:
                 return
             rest = gap_without_bias(objective, W, at)
@@ -272,7 +272,7 @@ class GapTracker:
             self._raise(*smooth_lower_bound(objective, W, at))
 
     def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
-        """Where some features cost nothing, for which the alphas must balance."""
+        """For problems with unpenalised features, for which the alphas must balance."""
         if self.reads < free_features.READS:
             return
         self.reads -= free_features.READS
@@ -283,10 +283,10 @@ class GapTracker:
     def _raise_by_sample(
         self, W: Array, at: Evaluation, remains: float, variables: Variables
     ) -> None:
-        """A bound that knows more curvature than the penalty's, where W is near enough for it.
+        """A bound with the curvature of the loss on a sample, if W is close enough for it.
 
-        Tried again only when half as much remains, and never after it took too many reads; nor
-        where it costs more than a step, and another one like the last will do.
+        It is retried only when half as much remains, never after it took too many reads, and not
+        where it costs more than a step if one more step like the last is enough.
         """
         enough = max(self.tol, LEAST) * at.value
         if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
@@ -305,10 +305,10 @@ class GapTracker:
         self.hopeful = 0.5 * remains if problem.hopeless(enough) else 0.0
 
     def evaluate_exactly(self, W: Array, alpha: Array | None = None) -> None:
-        """J at the weights returned for W, from sums of twice the working precision.
+        """J at the weights returned for W, from sums in twice the working precision.
 
-        And a bound from tangents there, for losses of margins. At a kink W does not tell the
-        alphas: they are found anew if not known.
+        For margin losses, also a bound from tangents there. At a kink W does not determine the
+        alphas: they are recomputed if unknown.
         """
         objective = self.objective
         if objective.loss.column_loss is None or not objective.penalty.coercive:
@@ -325,30 +325,30 @@ class GapTracker:
         if self.reads < EXACT_READS:
             return
         self.reads -= EXACT_READS
-        told = self.given.tangents(self.given.weights(W), alpha)
-        self._at_returned(told.value)
-        loss_mean = told.value - objective.penalty.value(W)
-        allowance = SUMS * (loss_mean + abs(told.conjugate)) + underflow(objective, W)
-        self._raise(*feasible_lower_bound(objective, W, told.gradient, told.conjugate, allowance))
+        exact = self.given.tangents(self.given.weights(W), alpha)
+        self._at_returned(exact.value)
+        loss_mean = exact.value - objective.penalty.value(W)
+        allowance = SUMS * (loss_mean + abs(exact.conjugate)) + underflow(objective, W)
+        self._raise(*feasible_lower_bound(objective, W, exact.gradient, exact.conjugate, allowance))
 
     def _at_returned(self, value: float) -> None:
-        """J at the returned weights, exactly."""
+        """Exact J at the returned weights."""
         self.value, self.of_rows, self.exactly = value, 0.0, True
         self.error = self.of_sums = SUMS * value + lost_loss(self.objective)
 
-    def close(self, W: Array, told: Array, at: int | None) -> None:
-        """A last proof, of the weights kept, and J as exactly as it is told.
+    def close(self, W: Array, returned: Array, at: int | None) -> None:
+        """A last proof for the returned weights, with J as exact as it is reported.
 
-        At what is returned for the weights told, which differ from those kept by rounding. ``at``
-        is the pass that ended with them, None if none did that was looked at.
+        The returned weights differ from those kept by rounding. ``at`` is the pass that ended with
+        them, or None if no pass that was evaluated did.
         """
         self.reads += 1
         if at is None or self.evaluated != at:
             self.evaluate(W)
         if not self.proven and self._near:
-            self.evaluate_exactly(told)
+            self.evaluate_exactly(returned)
         if self.error > EXACT * self.value:
-            self._at_returned(self.given.value(self.given.weights(told)))
+            self._at_returned(self.given.value(self.given.weights(returned)))
 
 
 _NOT_KEPT = (

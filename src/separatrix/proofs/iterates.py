@@ -1,6 +1,6 @@
-"""What proofs take from solvers: the steps of a run, and an ascent of the dual over some rows.
+"""Interfaces of solvers that proofs use: the steps of a run, and an ascent of the dual.
 
-Solvers are a layer above, so they are described here by what a proof needs of them.
+Solvers are in a higher layer, so proofs describe here what they need from them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .dual_loss import DualLoss, DualSums
 
 
 class Iterate(Protocol):
-    """A step of a solver; what is None is not known without another read of the data."""
+    """A step of a solver; None means unknown without another read of the data."""
 
     @property
     def weights(self) -> Array:
@@ -40,15 +40,15 @@ class Iterate(Protocol):
 
     @property
     def average(self) -> Array | None:
-        """The mean of the weights so far."""
+        """Mean of the weights so far."""
 
     @property
     def predicted_decrease(self) -> float | None:
-        """The solver's estimate of how much lower J can get."""
+        """Solver's estimate of how much J can still decrease."""
 
     @property
     def variables(self) -> Variables | None:
-        """Variables in which J curves by about 1."""
+        """Variables in which J has curvature about 1."""
 
     @property
     def solved(self) -> bool:
@@ -56,34 +56,34 @@ class Iterate(Protocol):
 
     @property
     def reads(self) -> int:
-        """How often the data was read for the step."""
+        """Number of reads of the data for the step."""
 
 
 class DualPoint(Protocol):
-    """Where an ascent of the dual stands."""
+    """Current point of an ascent of the dual."""
 
     @property
     def objective(self) -> float:
-        """J at its weights, where the other rows count with their tangents."""
+        """J at its weights, with the tangents of the other rows."""
 
     @property
     def bound(self) -> float:
-        """The dual at feasible alphas."""
+        """Dual value at feasible alphas."""
 
 
 class Ascent(Protocol):
-    """An ascent of the dual over some rows."""
+    """Ascent of the dual over some rows."""
 
     @property
     def at(self) -> DualPoint:
-        """Where it stands."""
+        """Current point."""
 
     def alpha(self) -> Array:
-        """The dual variables of its rows, (n, columns)."""
+        """Dual variables of its rows, (n, columns)."""
 
     def step(self) -> object:
-        """One step on."""
+        """Take one step."""
 
 
 StartAscent = Callable[[Objective, DualLoss, Array, InMemory, DualSums], Ascent]
-"""Starts one at given weights, over given rows; the sums of all other rows are fixed."""
+"""Create an ascent at given weights over given rows; the sums of all other rows are fixed."""

@@ -1,10 +1,10 @@
 """Lower bounds on the minimum of J for losses with a kink, at any weights.
 
-Problem: at a kink the slope of a loss does not tell the alpha of its row, so that no bound near the
-minimum follows from weights alone. Input: an objective with l2 > 0 whose dual is known, weights W.
-Output: J there, a bound below its minimum, the alphas that prove it, and the reads it took.
-Algorithm: rows away from a kink keep the alpha that their slope tells; the dual of those near one
-is climbed by proximal points, with all other rows fixed. Why alphas make a bound: ``smooth_bound``.
+Problem: at a kink the slope of a loss does not determine the alpha of its row, so that no tight
+bound follows from weights alone. Input: an objective with l2 > 0 and a known dual; weights W.
+Output: J at W, a bound below its minimum, the alphas that prove it, and the number of reads.
+Algorithm: rows away from a kink keep the alpha given by their slope; the dual over the rows near a
+kink is maximised by proximal points, all others fixed. See ``smooth_bound`` for the bound itself.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from .dual_loss import DualLoss, DualSums
 from .dual_sums import Subgradients, TangentSums, joined
 from .iterates import StartAscent
 
-NEAR_KINK = 4096  # most rows of the reduced problem
-ENOUGH = 1e-11  # of J: nearer than that a bound need not be
+NEAR_KINK = 4096  # maximum number of rows of the reduced problem
+ENOUGH = 1e-11  # of J: the bound need not be closer
 MOST_STEPS = 60
 NOTHING = np.empty((0, 0))
-STEP_READS = 2.0  # of the rows near a kink
+STEP_READS = 2.0  # for the rows near a kink
 
 
 class DualBound(NamedTuple):
-    """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
+    """J at some weights, a lower bound on its minimum, and the number of reads it took."""
 
     value: float
     lower_bound: float
     reads: int
     alpha: Callable[[], Array]
-    """That prove the bound, (n, columns): in another read."""
+    """Dual variables that prove the bound, (n, columns); computed in another read."""
 
 
 def nonsmooth_lower_bound(
@@ -46,12 +46,12 @@ def nonsmooth_lower_bound(
     most_reads: float = np.inf,
     enough: float = ENOUGH,
 ) -> DualBound:
-    """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
+    """J at W, a lower bound on its minimum that is tight if W is near it, and the number of reads.
 
-    Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
-    ``NEAR_KINK`` at most, a small dual is climbed from W, as far as the reads allow: one is made in
-    any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
-    Where each class stands against the rest, J and the bound are sums over the classes.
+    Rows away from a kink keep the alpha given by their score; for the rows nearest to one, at
+    most ``NEAR_KINK``, a small dual is maximised, starting at W. At least one read is made; then
+    it continues until the bound is within ``enough`` of J, relative to J, or reads run out.
+    For one-vs-rest losses, J and the bound are sums over the classes.
     """
     if objective.shape[0] > 1 and objective.loss.column_loss is not None:
         columns = [
@@ -63,12 +63,12 @@ def nonsmooth_lower_bound(
             max(own.reads for own in columns),
             lambda: np.concatenate([own.alpha() for own in columns], axis=1),
         )  # fmt: skip
-    dual_loss, nobody = dual_loss_of(objective), np.empty(0, dtype=np.int64)
-    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, nobody)
+    dual_loss, no_rows = dual_loss_of(objective), np.empty(0, dtype=np.int64)
+    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, no_rows)
     value = objective.mean(loss_sum, W)
     bound = dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
     bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    known, reads = (nobody, NOTHING), 1.0
+    known, reads = (no_rows, NOTHING), 1.0
     if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.isfinite(value):
         near = np.flatnonzero(distance < np.inf)
         share = min(1.0, NEAR_KINK / max(len(near), 1))
@@ -100,7 +100,7 @@ def nonsmooth_lower_bound(
 def _tangent_sums(
     objective: Objective, dual_loss: DualLoss, W: Array, left_out: Ints
 ) -> tuple[float, DualSums, Array]:
-    """The losses at W, the mean of the tangents there, and how far each row is from a kink."""
+    """Losses at W, mean of the tangents there, and distance of each row from a kink."""
     C = objective.source.weight_sum
     asked = TangentSums(objective.loss, dual_loss, W, left_out)
     loss_sum, rows, conjugates, distances = objective.source.total(asked)

@@ -1,11 +1,11 @@
-"""How exactly J is known at some weights, and J there to twelve digits.
+"""Rounding errors of J, and J to twelve digits.
 
-A score ``w.x + b`` is rounded in units of what it is summed from, however little is left of that:
-with features near 1e6 and a bias that takes them back, scores near 1 are known to 1e-10. What
-that does to J is bounded from the weights and the root mean square of every feature, without a
-read. Where it is too much, J is summed again from scores of twice the working precision. These
-are rounded, too, in units of 1e-31 of what they are summed from for every feature: J is known to
-fewer than twelve digits where the distance of the margins from a perfect fit is that small.
+A score ``w.x + b`` has a rounding error relative to its terms, even if they cancel: with features
+near 1e6 and a bias that offsets them, scores near 1 are accurate to 1e-10. The effect on J is
+bounded from the weights and the root mean square of every feature, without a read. If it is too
+large, J is computed again from scores in twice the working precision. Their error is 1e-31
+relative to the terms of every feature: J has fewer than twelve digits if the margins are that
+close to a perfect fit.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NO
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
 
-ROUNDINGS = 10  # of a sum over rows of what is not negative, in units of ``Source.rounding``
-SUMS = ROUNDINGS * EPS  # of such a sum in double precision, relative
-DRIFT = 10.0  # roundings of a bound by one visit, at most
-EXACT = 5e-13  # of J: what may be unsure of it before it is summed again
+ROUNDINGS = 10  # of a sum of non-negative terms over rows, in units of ``Source.rounding``
+SUMS = ROUNDINGS * EPS  # relative error of such a sum in double precision
+DRIFT = 10.0  # roundings of a bound per visit, at most
+EXACT = 5e-13  # of J: uncertainty above which it is computed again
 
 
 def size_of_scores(objective: Objective, W: Array) -> float:
-    """What scores are summed from, |w| . |x| + |b| in the mean square, by the largest class.
+    """Root mean square of |w| . |x| + |b|, the terms of the scores, for the largest class.
 
-    In the norm over the classes where a loss is the sum of one for each.
+    For losses that are sums over the classes, the norm over the classes.
     """
     try:
         size = objective.feature_sizes
     except ValueError:  # squares overflow: nothing is known
         return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
-    # Not by BLAS, whose threads cost more than the products of a few classes' weights.
-    if objective.source.far_off is not None:  # taken away by the bias once more
+    # Without BLAS, whose threads cost more than the products for a few classes.
+    if objective.source.far_off is not None:  # the bias subtracts the offset once more
         size = size + 2.0 * objective.source.far_off
     sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
     joint = by_differences(objective.loss)
@@ -46,27 +46,27 @@ def size_of_scores(objective: Objective, W: Array) -> float:
 
 
 def by_differences(loss: Loss) -> bool:
-    """Whether rounding changes a loss by the largest difference of scores, not by each of them."""
+    """Whether the loss changes with the largest difference of scores, not with each score."""
     return loss.shifts and loss.has_conjugate
 
 
 def sum_rounding(objective: Objective) -> float:
-    """Relative error of a sum over the rows of what is not negative."""
+    """Relative error of a sum over the rows of non-negative terms."""
     return ROUNDINGS * objective.source.rounding
 
 
 def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) -> float:
-    """How far J at W may be from the value that was summed for it.
+    """Bound on the rounding error of J at W.
 
-    What is said to be little need not be known better.
+    If ``little`` is given, errors below it need not be known better.
     """
-    # Of the products and sums that J is made of. In units of this, and of the size of the scores,
-    # errors of J stayed below 0.2 in all trials with the compiled loops, for 1 to 5,000 features.
+    # Of the products and sums in J. In units of this and of the size of the scores, errors of J
+    # stayed below 0.2 in all trials with the compiled loops, for 1 to 5,000 features.
     unit = objective.source.rounding * objective.loss.steepness(value)
     least = np.inf
     square = objective.known_mean_square
     if square is not None and np.isfinite(square):
-        # By Cauchy and Schwarz: more than what the moments say, which take a read.
+        # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
         size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(W[:, -1]))
         least = unit * (2.0 * size if joint else size)
@@ -76,7 +76,7 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
 
 
 def rounding_apart(objective: Objective, value: float, above: float) -> float:
-    """What rounding adds where weights are as far apart as the penalty allows for so much of J."""
+    """Rounding error if weights are as far apart as the penalty allows for this difference of J."""
     penalty, least = objective.penalty, objective.penalty.l2
     if not least:
         return 0.0
@@ -91,9 +91,9 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
 
 
 def underflow(objective: Objective, W: Array) -> float:
-    """How far a bound from exact sums at W may be too high: numbers near 0 have few digits.
+    """Error of a bound from exact sums at W because of underflow.
 
-    Slopes of rows, and what they lack in balance for the biases, count times the scores.
+    The slopes of rows, and the imbalance of the biases, are multiplied by the scores.
     """
     size = size_of_scores(objective, W)
     if not np.isfinite(size):  # squares of the features overflow, but not the features
@@ -102,31 +102,30 @@ def underflow(objective: Objective, W: Array) -> float:
 
 
 def lost_loss(objective: Objective) -> float:
-    """What may be missing of a mean loss because those of the rows are rounded near 0."""
+    """Loss that may be missing from the mean because small losses underflow."""
     return SMALLEST_FLOAT * max(1.0, objective.source.n_rows / objective.source.weight_sum)
 
 
 def drift_of_bound(visits: float) -> float:
-    """How much too high a bound may be where visits of rows moved the weights, not a sum of alphas.
+    """Rounding error of a bound if updates of single rows changed the weights, not a sum of alphas.
 
-    A visit rounds the weights once, by their length at most, and what it adds to them a few times.
-    l2 |w|^2 <= J(0) <= 1, as the dual is not below 0; and each step climbs by l2 times the square
-    of what it adds, so all squares together are no more than 1: the first is nearly all there is.
+    Each update rounds the weights once, relative to their length, and the added terms a few times.
+    l2 |w|^2 <= J(0) <= 1, because the dual is not negative; and each step gains l2 times the square
+    of what it adds, so these squares sum to at most 1: the first error dominates.
     """
     return DRIFT * EPS * visits
 
 
 @dataclass(frozen=True)
 class ExactValue(Sum[tuple[float, float]]):
-    """Weighted losses and mistakes, from scores of twice the working precision."""
+    """Weighted losses and mistakes from scores in twice the working precision."""
 
     loss: Loss
     W: Array
     low: Array | None = None
-    """What W lacks, for weights of twice the working precision."""
+    """Low part of W, for weights in twice the working precision."""
 
     def of(self, block: Block) -> tuple[float, float]:
-        """In one read of the rows."""
         high, low = _exact_scores(block, self.W, self.low)
         losses = loss_of_pairs(self.loss, block.y, high, low)
         return _weighted(block, losses), _weighted(block, self.loss.mistakes(block.y, high))
@@ -136,10 +135,10 @@ def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[A
     high, low = block.rows.compensated_scores(W)
     if W_low is not None:
         high, low = _difference(high, low, -block.rows.scores(W_low), np.zeros(1))
-    if block.weight is not None:  # as if absent, even where its score overflows
+    if block.weight is not None:  # ignore the row, even if its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)
-    if not finite.all():  # what overflows has no low part
+    if not finite.all():  # overflowed values have no low part
         high = np.where(finite, high, block.rows.scores(W))
         low = np.where(finite, low, 0.0)
     return high, low
@@ -150,18 +149,18 @@ def _weighted(block: Block, values: Array) -> float:
 
 
 class Tangents(NamedTuple):
-    """J at some weights, and the tangents of the rows' losses there, exactly."""
+    """J at some weights, and the exact tangents of the rows' losses there."""
 
     value: float
     gradient: Array
-    """Of J, if the tangents had its slopes."""
+    """Gradient of J if the tangents had its slopes."""
     conjugate: float
     """Mean of phi*(-alpha)."""
 
 
 @dataclass
 class Pair:
-    """A sum to twice the working precision, in two parts."""
+    """A sum in twice the working precision, in two parts."""
 
     high: Array
     low: Array
@@ -175,18 +174,17 @@ class Pair:
 class ExactTangents(Sum[tuple[float, float, Pair]]):
     """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient.
 
-    For losses of one margin, or one for each class.
+    For margin losses, with one column or one for each class.
     """
 
     loss: Loss
     W: Array
     alpha: Array | None = None
-    """Of every row of the source, less its slope (n, 1); None: those of the loss at W."""
+    """Minus the slope of every row of the source (n, 1); None: the slopes at W."""
     low: Array | None = None
-    """What W lacks, for weights of twice the working precision."""
+    """Low part of W, for weights in twice the working precision."""
 
     def of(self, block: Block) -> tuple[float, float, Pair]:
-        """In two reads of the rows."""
         loss = self.loss
         high, low = _exact_scores(block, self.W, self.low)
         sign, binary = loss.signs(block.y, high), loss.column_loss
@@ -199,26 +197,26 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
 
 
 def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
-    """Losses at the scores high + low, of which high is the nearest double."""
+    """Losses at the scores high + low, where high is the nearest double."""
     if loss.shifts:
-        # Only differences count, and those may be small where scores are large.
+        # Only differences matter, and these may be small when the scores are large.
         own = np.arange(len(y)), y
-        with np.errstate(invalid="ignore"):  # two infinite scores: what comes of it is not finite
+        with np.errstate(invalid="ignore"):  # the difference of two infinite scores is NaN
             high, low = _difference(high, low, high[own][:, None], low[own][:, None])
-    # Kinks, and jumps of the curvature, are at 0 or 1: just there the low part tells the side.
+    # Kinks and jumps of the curvature are at 0 or 1: there the low part decides the side.
     there = (low != 0.0) & ((high == 0.0) | (np.abs(high) == 1.0))
     side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
     slope = loss.gradient(y, high if loss.smooth else side)
     losses: Array = loss.value(y, high) + np.sum(slope * low, axis=1)
     binary = loss.column_loss
-    if binary is not None and binary.has_curvature:  # what is left of a perfect fit
+    if binary is not None and binary.has_curvature:  # the loss of a near-perfect fit
         sign = loss.signs(y, high)
         losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
     return np.maximum(losses, 0.0)
 
 
 def _difference(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:
-    """a - b of pairs, as pairs."""
+    """Difference of two pairs."""
     sum = a - b
     part = sum - a
     low = (a - (sum - part)) - (b + part) + (a_low - b_low)

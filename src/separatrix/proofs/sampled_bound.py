@@ -1,13 +1,13 @@
-"""A lower bound on the minimum of J that knows the curvature of some of the rows.
+"""A lower bound on the minimum of J that uses the curvature of some of the rows.
 
-Problem     The slopes at W prove ``J(W) - |gradient|^2 / (4 l2)``: all the curvature they know is
-            the penalty's. Where that is weak, W is at the minimum long before they prove it.
+Problem     The slopes at W prove ``J(W) - |gradient|^2 / (4 l2)``, which only uses the curvature of
+            the penalty. If it is weak, W reaches the minimum long before this bound does.
 Input       J and its gradient at W, and a sample S of the rows.
-Output      A number below ``min J``; and how far rounding may have put it too high.
-Algorithm   Every row that is not in S is replaced by its tangent at W. What that leaves is below J
-            everywhere, for the loss is convex, and curves as S does: its minimum is below J(W) by
-            about n / |S| times what remains to be gained. Newton's method by conjugate gradients
-            goes there, and the dual proves how near it came, wherever it ends.
+Output      A number below ``min J``, and a bound on its rounding error.
+Algorithm   Every row that is not in S is replaced by its tangent at W. The result is below J
+            everywhere, because the loss is convex, and has the curvature of S: its minimum is
+            below J(W) by about n / |S| times the remaining decrease. Newton's method with
+            conjugate gradients minimises it, and the dual gives a bound wherever it stops.
 Paper       Kelley, The Cutting-Plane Method for Solving Convex Programs, Journal of the SIAM 8
             (1960), for tangents in place of a function; Rockafellar, Convex Analysis (1970),
             section 31, for the dual.
@@ -37,14 +37,14 @@ from .smooth_bound import (
 )
 from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE
 
-MOST_FEATURES = 5000  # of which a sample tells the curvature
-DIFFERENCE = 1e-5  # of scores, between two gradients that tell a product with the Hessian
-RESIDUAL = 0.1, 1e-6  # of the squared gradient that a Newton step leaves: at most, at least
-SPARE = 0.1  # of what may be missing: what Newton's steps leave of it
+MOST_FEATURES = 5000  # more features than this would need a larger sample
+DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
+RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
+SPARE = 0.1  # of the tolerance: error left to Newton's method
 
 
 def bound_sample(objective: Objective) -> Objective | None:
-    """Some of the rows that tell the second derivative, if they are few among all."""
+    """Rows that estimate the second derivative, if they are few among all."""
     sample, d = hessian_sample(objective, MOST_FEATURES), objective.source.n_features
     if sample is None:
         return None
@@ -53,16 +53,16 @@ def bound_sample(objective: Objective) -> Objective | None:
 
 
 def share_of(sample: Objective, objective: Objective) -> float:
-    """Of a sample's rows in the weights of all."""
+    """Share of a sample's rows in the total weight."""
     return sample.source.weight_sum / objective.source.weight_sum
 
 
 @dataclass
 class SampledBound:
-    """The problem of a sample, all other rows tangent to their loss at W, and where it is solved.
+    """The sampled problem, with all other rows replaced by tangents at W, and its solution.
 
-    It is told in units of the sample's share of the weights: an objective of the sample with a
-    penalty so many times stronger, and a linear function.
+    Its unit is the sample's share of the weights: an objective of the sample with a penalty that is
+    stronger by the same factor, plus a linear function.
     """
 
     objective: Objective
@@ -70,22 +70,22 @@ class SampledBound:
     W: Array
     at: Evaluation
     variables: Variables
-    """In which J curves by about 1."""
+    """Variables in which J has curvature about 1."""
     bound: float = 0.0
     allowance: float = 0.0
     reads: float = 0.0
-    """Of the data, that it took."""
+    """Reads of the data that it took."""
     U: Array = field(init=False)
     then: Evaluation = field(init=False)
 
     def __post_init__(self) -> None:
         objective, W = self.objective, self.W
         self.share = share_of(self.sample, objective)
-        rows = as_arrays(self.sample.in_memory)  # copied, for they are read again and again
+        rows = as_arrays(self.sample.in_memory)  # copied, because they are read repeatedly
         self.part = replace(self.sample, source=rows, penalty=L2(objective.penalty.l2 / self.share))
         self._go_to(W)
         self.here = self.then
-        # The penalty's gradient is in both.
+        # The penalty's gradient is in both terms.
         self.slope = self.at.gradient / self.share - self.here.gradient
         self.conjugate = mean_conjugate(objective, W, self.at) / self.share
         self.conjugate -= mean_conjugate(self.part, W, self.here)
@@ -93,9 +93,9 @@ class SampledBound:
         self._prove()
 
     def climb(self, enough: float, most_reads: float) -> tuple[float, float]:
-        """A bound no further below J(W) than enough, if reads and the sample allow; its rounding.
+        """A bound within ``enough`` of J(W), if reads and sample permit, and its rounding error.
 
-        No step is taken once it is seen that the sample does not allow it.
+        No further step is taken once the sample turns out not to permit it.
         """
         objective = self.objective
         while self.at.value - self.bound > enough and not self.hopeless(enough):
@@ -115,11 +115,11 @@ class SampledBound:
         return self.bound, self.allowance
 
     def hopeless(self, enough: float) -> bool:
-        """Whether no bound from this sample can be as near to J(W) as that."""
+        """Whether no bound from this sample can be that close to J(W)."""
         return self._fall() > enough
 
     def _fall(self) -> float:
-        """How far below J(W) the function with tangents is here: so far at least is its minimum."""
+        """Decrease of the function with tangents from J(W); its minimum is at least as low."""
         change = self.then.value - self.here.value + dot(self.slope, self.U - self.W)
         return -self.share * change
 
@@ -128,7 +128,7 @@ class SampledBound:
         self.reads += self.share
 
     def _newton_step(self, gradient: Array, residual: float, enough: float, most: int) -> None:
-        """By conjugate gradients: three digits of a product with the Hessian will do."""
+        """Newton step by conjugate gradients; three digits of a Hessian product are enough."""
         variables, U, then = self.variables, self.U, self.then
 
         def product(u: Array) -> Array:
@@ -143,7 +143,7 @@ class SampledBound:
         self._go_to(U + variables.to_weights(u))
 
     def _prove(self) -> None:
-        """By the slopes of the sample where it stands, and of all other rows at W."""
+        """Bound from the sample's slopes at the current point and those of all other rows at W."""
         gradient = self.share * (self.then.gradient + self.slope)
         conjugate = self.share * (mean_conjugate(self.part, self.U, self.then) + self.conjugate)
         whole = Evaluation(self.at.value, gradient, 0.0)

@@ -1,13 +1,13 @@
-"""Weights that are proven to be 0 in every minimum.
+"""Weights that are provably 0 at every minimum.
 
-Problem: a weight of 0 at the end of a run may be an accident of where it ended. Input: the lower
-bound of a run, the dual variables alpha behind it, and the duality gap. Output: which weights are
-0 at every minimum. Algorithm: phi* is strongly convex with 1 / L, L the largest curvature of the
-loss, so the best alphas are within ``sqrt(2 L gap)`` of these in the weighted root mean square.
-Then ``mean of alpha * y * x_j`` is nearer to that of the best alphas than this radius times the
-deviation of x_j (its root mean square, if there is no bias for which alphas must balance). If it
-stays strictly inside ``l1 * p_j`` even so, w_j is 0. Of a group of weights likewise: the length of
-its means, the root of the sum of the squared deviations, and its threshold.
+Problem: a weight that is 0 at the end of a run may be so by accident. Input: the lower bound of a
+run, the dual variables alpha that prove it, and the duality gap. Output: which weights are 0 at
+every minimum. Algorithm: phi* is strongly convex with 1 / L, L the largest curvature of the loss,
+so the optimal alphas are within ``sqrt(2 L gap)`` of these in weighted root mean square. Then
+``mean of alpha * y * x_j`` is within this radius times the standard deviation of x_j (its root mean
+square without a bias) of its optimal value. If it is strictly inside ``l1 * p_j`` even so, w_j is
+0. For a group of weights: the length of its means, the root of the sum of squared deviations, and
+its threshold.
 
 Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity enforcing penalties, JMLR
 18 (2017).
@@ -21,12 +21,12 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray
 from .gap import GapTracker
 
-ROUNDING = 100 * EPS  # of a mean of products with a feature, in units of its size
-CANCELLED = 1e-7  # of a feature's size: a deviation that is less may be rounding
+ROUNDING = 100 * EPS  # of a mean of products with a feature, relative to its size
+CANCELLED = 1e-7  # of a feature's size: a smaller deviation may be rounding
 
 
 def proven_zeros(proof: GapTracker) -> AnyArray:
-    """Which weights (k, d) are 0 at every minimum, by what is proven."""
+    """Which weights (k, d) are provably 0 at every minimum."""
     objective = proof.objective
     penalty, curvature = objective.penalty, objective.loss.max_curvature
     nothing = np.zeros((objective.shape[0], objective.shape[1] - 1), dtype=np.bool_)
@@ -37,7 +37,7 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     radius = np.sqrt(2.0 * curvature * proof.gap)
     if not np.isfinite(radius):
         return nothing
-    # Of a group over the classes the mean of each is as far off as the alphas of its class are.
+    # For groups over the classes, the error of each class's mean follows from its own alphas.
     spread, size = (penalty.lengths(of_features[None]) for of_features in (spread, size))
     rounding = ROUNDING + penalty.rounding_of_lengths
     nearest = penalty.lengths(proof.dual) + rounding * np.sqrt(len(nothing)) * size

@@ -1,25 +1,24 @@
 """Lower bounds on the minimum of J by duality, at any weights.
 
-Problem: given W, a number below ``min J``, as near to it as W is.
-Input: an objective with l2 > 0 and a loss whose conjugate phi* is known; weights W, or the
-gradient of J there. Output: the bound, and how far rounding may have put it too high, or the dual
-variables alpha that prove it.
+Problem: given W, find a number below ``min J`` that is as close to it as W permits.
+Input: an objective with l2 > 0 and a loss with a known conjugate phi*; weights W, or the gradient
+of J there. Output: the bound, and its rounding error or the dual variables alpha that prove it.
 
-Every convex loss lies above its tangents, ``phi(m) >= -alpha * m - phi*(-alpha)``. Put into J, with
-any alpha of the rows that balances (``sum c * alpha * y = 0``, as the bias is free), the least over
-w is
+Every convex loss is above its tangents, ``phi(m) >= -alpha * m - phi*(-alpha)``. Inserting this
+into J, with any alphas that balance (``sum c * alpha * y = 0``, because the bias is free), and
+minimising over w gives
 
     D(alpha) = -mean of phi*(-alpha)  -  |mean of alpha * y * x|^2 / (4 l2)   <=   min J
 
 (Fenchel and Rockafellar's duality; Rockafellar, Convex Analysis, 1970, section 31.)
 
-Smooth losses: the slopes at some weights make such an alpha, but for the balance. What is missing
-is made up by mixing with alphas that depend on the class alone: phi* is convex, so the mixture's is
-at most the mixture of theirs, and both are known from J, its gradient and the class sums. So a
-bound costs no read of the data once the gradient is known. Softmax is the same with probabilities
-for alpha, which must meet the class counts.
+Smooth losses: the slopes at some weights give such alphas, except for the balance. They are
+balanced by mixing with alphas that depend on the class only: phi* is convex, so the conjugate of
+the mixture is at most the mixture of conjugates, and both are known from J, its gradient and the
+class sums. A bound thus costs no read of the data once the gradient is known. Softmax is the same
+with probabilities for alpha, which must match the class counts.
 
-Losses with a kink do not tell alpha by their slopes at the minimum: see ``nonsmooth_bound``.
+For losses with a kink, slopes do not determine alpha at the minimum: see ``nonsmooth_bound``.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ from ..objective import Evaluation, Objective
 from ..penalties import Penalty
 from .rounding import SUMS, rounding, sum_rounding
 
-TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
+TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the smallest
 
 
 def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
-    """The gradient by w, about as it is once the biases are at their best."""
+    """The approximate gradient with respect to w once the biases are at their optimum."""
     mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
     without: Array = gradient[:, :-1] - gradient[:, -1:] * mean
     return without
 
 
 def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
-    """About what a bound from W would miss, were the biases at their best."""
+    """The approximate gap of a bound from W if the biases were at their optimum."""
     penalty = objective.penalty
     if penalty.smooth:
         return penalty.conjugate(gradient_without_bias(objective, at.gradient))
@@ -58,20 +57,20 @@ def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
 
 
 def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
-    """One Newton step in the biases alone."""
+    """One Newton step in the biases only."""
     moved = W.copy()
     moved[:, -1] -= np.linalg.lstsq(objective.bias_curvature(W), bias, rcond=1e-12)[0]
     return moved
 
 
 class LowerBound(NamedTuple):
-    """What no weights get below."""
+    """A lower bound on J over all weights."""
 
     value: float
     allowance: float
-    """How far rounding may have put it too high."""
+    """Rounding error: how much too high the bound may be."""
     dual: Array | None = None
-    """``mean of alpha * y * x`` of the dual variables that prove it, but for the sign: (k, d)."""
+    """``-mean of alpha * y * x`` of the dual variables that prove it, up to the sign: (k, d)."""
 
 
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
@@ -82,7 +81,7 @@ def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerB
 
 
 def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
-    """Of the slopes at W over the rows: phi*(slope) = m * slope - phi(m)."""
+    """Mean conjugate of the slopes at W: phi*(slope) = m * slope - phi(m)."""
     G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
     along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
     return along - (at.value - objective.penalty.value(W))
@@ -91,9 +90,9 @@ def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
 def conjugate_rounding(
     objective: Objective, W: Array, at: Evaluation, conjugate: float | None = None
 ) -> float:
-    """How far that may be off.
+    """Rounding error of the mean conjugate.
 
-    J and its gradient are rounded at the size of the penalty, which is subtracted from both.
+    J and its gradient are rounded relative to the penalty, which is subtracted from both.
     """
     conjugate = mean_conjugate(objective, W, at) if conjugate is None else conjugate
     penalty = objective.penalty.value(W)
@@ -105,13 +104,13 @@ def conjugate_rounding(
 def feasible_lower_bound(
     objective: Objective, W: Array, gradient: Array, conjugate: float, allowance: float
 ) -> LowerBound:
-    """What tangents prove: their slopes make a gradient at W, and have a mean conjugate.
+    """The bound from tangents, given the gradient of their slopes at W and their mean conjugate.
 
-    ``allowance`` is how far the conjugate may be off.
+    ``allowance`` is the rounding error of the conjugate.
     """
     penalty = objective.penalty
     G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
-    allowance += EPS * penalty.value(W)  # the gradient is rounded at the size of the penalty's
+    allowance += EPS * penalty.value(W)  # the gradient is rounded relative to the penalty's
     if not penalty.smooth and objective.loss.column_loss is not None:
         found, V = _bound_of_columns(objective, G, gradient[:, -1], conjugate)
         allowance += SUMS * abs(found + conjugate)
@@ -129,8 +128,8 @@ def feasible_lower_bound(
         found, V = dual(-(1.0 - share) * conjugate - share * level, mixtures.mixed(G, share))
         if found > best.value:
             best = LowerBound(found, allowance, V)
-        # As good as balanced, what another share would change is lost in rounding. And the bound is
-        # concave in the share: behind its peak nothing is to be found.
+        # Nearly balanced: the effect of another share would be lost to rounding. And the bound is
+        # concave in the share: past its maximum, larger shares need not be tried.
         if abs(found - alone) <= allowance or found < before:
             break
         before = found
@@ -140,12 +139,12 @@ def feasible_lower_bound(
 def _bound_of_columns(
     objective: Objective, G: Array, bias: Array, conjugate: float
 ) -> tuple[float, Array]:
-    """The best bound of all shares and scales, and the gradient of its alphas; 0 if there is none.
+    """The best bound over shares and scales, and the gradient of its alphas; 0 if there is none.
 
-    Where alphas make up for the biases by class, those of every share are multiples t of the same,
-    and so is their gradient. What t leaves of 1 is best given to the alphas of classes: phi* is
-    convex with phi*(0) = 0, so the more of them the less their sum. One number is left to choose,
-    and the features count through the conjugate of t times one gradient alone.
+    If class-wise alphas balance the biases, the mixtures for all shares are multiples t of one
+    vector, and so is their gradient. The remaining 1 - t is best given to the class-wise alphas:
+    phi* is convex with phi*(0) = 0, so a larger share has a smaller sum. One number remains to be
+    chosen, and features only enter through the conjugate of t times one gradient.
     """
     penalty, least = objective.penalty, 0.0
     if objective.intercept:
@@ -153,7 +152,7 @@ def _bound_of_columns(
         least, light = _light_sides(sums, bias)
     if least >= 1.0:
         return 0.0, G
-    if least < SMALLEST_NORMAL:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # already balanced
         return scaled_bound(penalty, -conjugate, G)
     loss, count = _binary(objective), light[:, -1]
     V = G + _missing_gradient(bias, light)
@@ -171,20 +170,20 @@ def _bound_of_columns(
 def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]:
     """The largest ``s * gain - conjugate(s * V)`` for s up to 1, and ``s * V`` there.
 
-    What alphas gain is ``gain`` and phi* is convex with phi*(0) = 0: s of them gain s of it, or
-    more. With absolute values in the penalty V must not leave their box by more than squares
-    beside them pay for (Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity
-    enforcing penalties, 2017).
+    phi* is convex with phi*(0) = 0, so a share s of alphas gains at least s times ``gain``. With
+    absolute values in the penalty, V may leave their box only as far as the squared terms pay for
+    it (Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity enforcing
+    penalties, 2017).
     """
     s = penalty.dual_scale(V, gain)
     return s * gain - penalty.conjugate(s * V), s * V
 
 
 def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
-    """How much too high a bound may be because the gradient is known no better than its sums.
+    """Error of a bound due to the rounding of the gradient.
 
-    Without squares beside them absolute values ask for a scale that takes it into their box, and
-    its error is one of the scale. With squares it costs what an error of the scores does.
+    With absolute values and no squares, the scale must move the gradient into their box, so its
+    error is an error of the scale. With squares it has the same effect as an error of the scores.
     """
     penalty = objective.penalty
     if penalty.l2 > 0.0 or penalty.smooth:
@@ -202,7 +201,7 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
 
 
 class Mixtures(NamedTuple):
-    """Alphas of the rows with a share of class-wise ones, so that they balance for the biases.
+    """Alphas of the rows mixed with class-wise alphas so that they balance for the biases.
 
     Class-wise alphas times their share are affine in it, and so is the gradient; their conjugates
     times it are perspectives of convex functions.
@@ -210,22 +209,22 @@ class Mixtures(NamedTuple):
 
     shares: list[float]
     levels: list[float]
-    """Of each, the mean conjugate of the class-wise alphas."""
+    """For each share, the mean conjugate of the class-wise alphas."""
     missing: Array | float
-    """(k, d): what the alphas of the rows lack in their gradient."""
+    """(k, d): what the gradient of the rows' alphas lacks."""
     rest: Array | float
-    """And what class-wise alphas add beside that, times their share."""
+    """What the class-wise alphas add to that, times their share."""
 
     def mixed(self, G: Array, share: float) -> Array:
-        """The gradient at a share, from that of the alphas of the rows."""
+        """The gradient at a share, from the gradient of the rows' alphas."""
         mixed: Array = G + self.missing
-        mixed *= 1.0 - share  # in place: of many classes these are as long as all rows
+        mixed *= 1.0 - share  # in place: with many classes these are as large as the data
         mixed += share * self.rest
         return mixed
 
     @classmethod
     def of(cls, objective: Objective, bias: Array) -> Mixtures:
-        """For a gradient that has these derivatives by the biases."""
+        """Mixtures for a gradient with these derivatives with respect to the biases."""
         sums = objective.class_sums / objective.source.weight_sum
         if objective.loss.column_loss is None and objective.loss.log_likelihood:
             return _of_probabilities(sums, bias)
@@ -236,15 +235,15 @@ UNMIXED = Mixtures([0.0], [0.0], 0.0, 0.0)
 
 
 def _shares(least: float) -> Array:
-    """From the least on, (m, 1)."""
+    """The shares to try, from the smallest on, (m, 1)."""
     return np.array([share for share in least * TWICE if share < 1.0]).reshape(-1, 1)
 
 
 def _of_probabilities(sums: Array, bias: Array) -> Mixtures:
-    """Softmax: probabilities q, the same for all rows, chosen so that the class counts are met."""
+    """Softmax: probabilities q, the same for all rows, that match the class counts."""
     counts, means = sums[:, -1], sums[:, :-1]
     least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
-    if least < SMALLEST_NORMAL:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
     shares, mean = _shares(least), means.sum(axis=0)
     q = np.maximum(counts - (1.0 - shares) / shares * bias, 0.0)
@@ -261,9 +260,9 @@ def _binary(objective: Objective) -> MarginLoss:
 
 
 def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> Mixtures:
-    """One -1/+1 column per class, or a single one: alpha on the side that weighs too little."""
+    """One -1/+1 column per class, or a single one: alphas on the side with too little weight."""
     least, light = _light_sides(sums, bias)
-    if least < SMALLEST_NORMAL:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
     shares, count = _shares(least), light[:, -1]
     levels = loss.conjugate(_missing_alpha(shares, bias, count)) @ count
@@ -271,9 +270,9 @@ def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> Mixtures:
 
 
 def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
-    """The least share of alphas by class that balances, and the sums of the sides they are on."""
+    """The smallest share of class-wise alphas that balances, and the sums over their sides."""
     ones = sums[1:] if len(bias) == 1 else sums
-    # A negative derivative by the bias: too much alpha on the +1 side.
+    # A negative derivative with respect to the bias: too much alpha on the +1 side.
     light = np.where((bias < 0.0)[:, None], sums.sum(axis=0) - ones, ones)
     size = np.abs(bias)
     least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
@@ -281,14 +280,14 @@ def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
 
 
 def _missing_alpha(shares: Array, bias: Array, count: Array) -> Array:
-    """Of the rows on the light side of each class, whose mean weights are the counts: (m, k)."""
+    """Alphas of the light side of each class, where the mean weights are the counts: (m, k)."""
     missing = (1.0 - shares) / shares * np.abs(bias)
     alpha = np.divide(missing, count, out=np.zeros_like(missing), where=missing > 0.0)
     return alpha.clip(0.0, 1.0)
 
 
 def _missing_gradient(bias: Array, light: Array) -> Array:
-    """What alphas on the light sides add to a gradient that has these derivatives by the biases."""
+    """What alphas on the light sides add to a gradient with these derivatives for the biases."""
     count = light[:, -1]
     missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
     return -missing[:, None] * light[:, :-1]

@@ -1,10 +1,10 @@
-"""The weights that a run returns, for the features as given, and J at exactly these.
+"""Weights in the units of the given features, and J at exactly these weights.
 
-Problem: a solver may see standardised features, and the weights are returned for the features as
-given: ``w / scale``, with a bias that makes up for the means. That rounds. With means of 1e8
-deviations the scores change by 1e-8, and so does J. Input: an objective, and how its features were
-made. Output: J at the returned weights, from the rows as given, and tangents of the losses there,
-to twice the working precision. The penalty is on the weights of the solver's features.
+Problem: a solver may use standardised features, while weights are returned for the features as
+given: ``w / scale``, with a bias that corrects for the means. This rounds: with means of 1e8
+standard deviations the scores change by 1e-8, and so does J. Input: an objective, and the map to
+its features. Output: J at the returned weights, from the rows as given, and tangents of the losses
+there, in twice the working precision. The penalty applies to the weights of the solver's features.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .rounding import ExactTangents, ExactValue, Pair, Tangents, by_differences,
 
 
 def seen_weights(W: Array, features: FeatureMap | None) -> Array:
-    """Weights of the features as given as those that the solver sees, if these are others."""
+    """Convert weights of the given features to those of the solver, if these differ."""
     return W if features is None else features.from_weights(W)
 
 
 def original_weights(W: Array, features: FeatureMap | None) -> Array:
-    """The way back: the same scores for the features as they were given."""
+    """Convert the solver's weights to weights of the given features, with the same scores."""
     return W if features is None else features.to_weights(W)
 
 
 def canonical(objective: Objective, W: Array) -> Array:
-    """The same scores, up to a shift of all classes together, from biases whose sum is 0.
+    """Normalise the biases to sum to 0; all scores shift by the same amount.
 
-    Of weights that softmax without a penalty cannot tell apart, the smallest.
+    For softmax without a penalty, also choose the smallest of all equivalent weights.
     """
     if not objective.loss.shifts:
         return W
@@ -54,36 +54,36 @@ class GivenUnits:
 
     objective: Objective
     features: FeatureMap | None = None
-    """How the features of the objective were made; None: they are those given."""
+    """Map from the given features to those of the objective; None: they are the same."""
     given: Source | None = None
-    """The rows before they were standardised; None: they were not."""
+    """The rows before standardisation; None: not standardised."""
 
     @property
     def standardization(self) -> Standardization | None:
-        """What was done to the rows that may round."""
+        """The standardisation of the rows, which may round."""
         return None if self.features is None else self.features.standardization
 
     @property
     def rounds_rows(self) -> bool:
-        """Whether the rows of the objective are rounded themselves."""
+        """Whether the rows of the objective have rounding errors."""
         return self.standardization is not None
 
     def weights(self, W: Array) -> Array:
-        """What is returned for weights of the objective."""
+        """The returned weights for weights of the objective."""
         return original_weights(W, self.features)
 
     def rounding_of_rows(self, of_sums: float, value: float) -> float:
-        """What standardised rows add to the rounding of sums over them, of J or of a bound.
+        """Additional rounding of sums over standardised rows, for J or for a bound.
 
-        They, and the weights, are rounded as often as the products. What of the latter is relative
-        to the value is not.
+        The rows and the weights are rounded as often as the products. The part of them that is
+        relative to the value does not increase.
         """
         if self.standardization is None:
             return 0.0
         return 2.0 * (of_sums - sum_rounding(self.objective) * abs(value))
 
     def rounding_of_weights(self, W: Array, value: float) -> float:
-        """How far J at the returned weights may be from J at W: the bias is rounded at its size."""
+        """Bound on the change of J from W to the returned weights, whose bias is rounded."""
         scaling, features = self.standardization, self.features
         if scaling is None or features is None:
             return 0.0
@@ -100,13 +100,13 @@ class GivenUnits:
         return self.objective.mean(loss_sum, self._seen(V))
 
     def mistakes(self, V: Array) -> float:
-        """Weighted mistakes at returned weights: no sign of a margin is an accident of rounding."""
+        """Weighted mistakes at returned weights, with exact signs of the margins."""
         source, W, low = self._exactly(V)
         _, mistakes = source.total(ExactValue(self.objective.loss, W, low))
         return float(mistakes)
 
     def separates(self, W: Array) -> bool:
-        """Whether every row is strictly on its side at what is returned for W."""
+        """Whether the weights returned for W classify every row correctly, strictly."""
         return self.mistakes(self.weights(canonical(self.objective, W))) == 0.0
 
     def tangents(self, V: Array, alpha: Array | None = None) -> Tangents:
@@ -129,10 +129,10 @@ class GivenUnits:
         return seen_weights(V, self.features)
 
     def _exactly(self, V: Array) -> tuple[Source, Array, Array | None]:
-        """Rows and weights whose scores are those of the weights V, and what the latter lack.
+        """Rows and weights with the scores of the weights V, and the low part of these weights.
 
         float32 rows are standardised to float32, and J is defined on the result, unless its sums
-        are made of the rows as given, as those of smooth losses are.
+        use the rows as given, as for smooth losses.
         """
         source, smooth = self.objective.source, self.objective.loss.smooth
         if self.features is None or self.standardization is None:
@@ -143,13 +143,13 @@ class GivenUnits:
         return source, *self.features.exactly_from_weights(V)
 
     def _gradient(self, sums: Pair) -> Pair:
-        """A derivative by weights of the features as given as one by those of the objective."""
+        """Convert a gradient with respect to weights of the given features to the objective's."""
         scaling, features = self.standardization, self.features
         if scaling is None or features is None:
             return sums
         high, low = sums.high.copy(), sums.low.copy()
         for g, rest in zip(high, low, strict=True):
-            # Of every feature: its sum less the mean times that of the bias, which may cancel.
+            # For every feature: its sum minus the mean times the bias's sum, which may cancel.
             bias, columns = np.array([[g[-1], rest[-1]]]), [-scaling.mean, -scaling.mean, g[:-1]]
             found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
             g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]

@@ -46,15 +46,15 @@ from .thresholds import (
     SMALL_TABLE,
 )
 
-LOOKED_AT, CORRELATION_ROWS = 1000, 200  # rows by which the others are judged
+LOOKED_AT, CORRELATION_ROWS = 1000, 200  # rows on which the decision is based
 
 
 def _suits_coordinate_ascent(objective: Objective) -> bool:
-    """Whether steps for single rows of a smooth loss are ahead of gradients of all.
+    """Whether coordinate ascent on a smooth loss is faster than methods that use full gradients.
 
-    On sparse rows with a feature for every few of them. A bias ties all rows together: with one
-    only where features are more than rows, the rows share no direction, and the penalty is not so
-    strong that gradients need few reads.
+    It is on sparse rows that have a feature for every few rows. A bias couples all rows: with one,
+    only if features outnumber rows, the rows share no direction, and the penalty is not so strong
+    that gradients need few reads.
     """
     source = objective.source
     if objective.shape[0] > 1 or objective.loss.max_curvature is None:
@@ -75,10 +75,10 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
 
 
 def _suits_one_vs_rest_ascent(objective: Objective) -> bool:
-    """Whether steps for single rows are ahead where each class stands against the rest.
+    """Whether coordinate ascent is faster for a one-vs-rest loss.
 
-    On sparse rows with a feature for every few of them; with a bias, which ties all rows together,
-    unless the penalty is so strong that gradients need few reads.
+    It is on sparse rows that have a feature for every few rows; with a bias, which couples all
+    rows, unless the penalty is so strong that gradients need few reads.
     """
     source = objective.source
     if objective.shape[0] == 1 or not _has_a_feature_for_every_few_rows(source):
@@ -91,33 +91,33 @@ def _suits_one_vs_rest_ascent(objective: Objective) -> bool:
 
 
 def _has_a_feature_for_every_few_rows(source: Source) -> bool:
-    """Whether rows in memory are sparse, and have features enough to be told apart."""
+    """Whether rows in memory are sparse and there are enough features to distinguish them."""
     if source.storage != "csr" or not isinstance(source, InMemory):
         return False
     return source.n_rows <= ROWS_OF_A_FEATURE * source.n_features
 
 
 def _some_rows(source: InMemory) -> InMemory:
-    """From all over the data."""
+    """Rows spread evenly over the data."""
     count = len(source.y)
     return source.take(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.int64))
 
 
 def _row_curvature(objective: Objective, some: InMemory) -> tuple[float, float]:
-    """Mean |x|^2, and by how much such a row curves J along itself, in units of the penalty."""
+    """Mean |x|^2, and the curvature of J along such a row, in units of the penalty."""
     square = float(some.row_norms(squared=True).mean())
     most = objective.loss.max_curvature or 0.0
     return square, most * square / (2.0 * objective.penalty.l2 * objective.source.n_rows)
 
 
 def _suits_interior_point(objective: Objective) -> bool:
-    """Whether a squared hinge has so many rows at its kink that systems of equations are ahead.
+    """Whether a squared hinge has so many rows at its kink that an interior point is faster.
 
-    On rows that can nearly be separated second derivatives jump there, and gradients need hundreds
-    of reads where the penalty is weak; about twenty systems solve it whatever the penalty. What a
-    row must curve J by, in units of the penalty, for these to be ahead grows with the unknowns;
-    with the rows per feature, as fewer of them are at the kink; and as features are more alike, so
-    that few directions do most of the curving, up to a point.
+    On nearly separable rows second derivatives jump there, and gradients need hundreds of reads if
+    the penalty is weak; about twenty systems solve it for any penalty. The curvature along a row,
+    in units of the penalty, above which these are faster grows with the number of unknowns; with
+    the rows per feature, because fewer rows are at the kink; and, up to a point, with the
+    correlation of features, because few directions then have most of the curvature.
     """
     n, d = objective.source.n_rows, objective.source.n_features
     loss = objective.loss
@@ -135,13 +135,13 @@ def _suits_interior_point(objective: Objective) -> bool:
 
 
 def _suits_row_systems(objective: Objective) -> bool:
-    """Whether Newton's systems with an unknown for each row cost less than L-BFGS's many reads."""
+    """Whether Newton systems with one unknown per row cost less than the reads of L-BFGS."""
     n, d = objective.source.n_rows, objective.source.n_features
     return n <= min(FEW_ROWS, d / FEATURES_OF_A_ROW) and has_row_systems(objective)
 
 
 def _has_rare_features(objective: Objective) -> bool:
-    """Whether a sample does not tell how J curves along many of a few hundred sparse features.
+    """Whether a sample cannot estimate the curvature along many of a few hundred sparse features.
 
     Then L-BFGS takes hundreds of reads where the penalty is weak, and ten Hessians of all rows
     solve a squared hinge whatever the penalty.
@@ -161,17 +161,16 @@ def _has_rare_features(objective: Objective) -> bool:
 
 @dataclass(frozen=True)
 class StoredValues(Sum[tuple[Ints]]):
-    """How many values are stored of every feature."""
+    """Number of stored values of every feature."""
 
     def of(self, block: Block) -> tuple[Ints]:
-        """Of one block."""
         return (host_rows_of(block.X).stored_by_feature,)
 
 
 def _drowns_in_features(objective: Objective) -> bool:
-    """Whether a squared hinge needs interior points for the digits of its penalty.
+    """Whether a squared hinge needs interior points because the penalty is lost to rounding.
 
-    Where rows can be separated, these are all that J consists of.
+    If the rows can be separated, J consists of the penalty alone.
     """
     if not objective.loss.spares or not InteriorPoint().accepts(objective):
         return False
@@ -179,7 +178,7 @@ def _drowns_in_features(objective: Objective) -> bool:
 
 
 def _mean_squared_correlation(objective: Objective) -> float:
-    """1 if features have nothing in common, up to ``MOST_CORRELATED``.
+    """1 if features are uncorrelated, up to ``MOST_CORRELATED``.
 
     The mean square of the eigenvalues of their correlations (which are 1 in the mean), from the
     products of some rows.
@@ -197,10 +196,10 @@ def _mean_squared_correlation(objective: Objective) -> float:
 
 
 def _suits_least_squares(objective: Objective) -> bool:
-    """Whether products of all features are worth their price: about d / 15 reads of the rows.
+    """Whether products of all features pay off: they cost about d / 15 reads of the rows.
 
-    Gradients need ten to thirty to be proven near enough. Without a penalty nothing is proven,
-    and of several minima the shortest is wanted.
+    Gradients need ten to thirty reads for a proof. Without a penalty nothing can be proven, and
+    the shortest of several minima is wanted.
     """
     n, d = objective.source.n_rows, objective.source.n_features
     if objective.penalty.l2 > 0.0 and n * d > SMALL_TABLE:
@@ -209,10 +208,10 @@ def _suits_least_squares(objective: Objective) -> bool:
 
 
 def _suits_products(objective: Objective) -> bool:
-    """Whether conjugate gradients are ahead for the squared loss: by products with the rows alone.
+    """Whether conjugate gradients, which need only products with the rows, are faster.
 
-    Where these store few of their features, or are fewer than them. Many full rows have a sample
-    whose second derivative guides L-BFGS better.
+    They are for rows that store few of their features or are fewer than the features. For many
+    dense rows, L-BFGS with the second derivative of a sample is better.
     """
     source = objective.source
     few_values = source.row_values <= FEW_VALUES_OF_FEATURES * source.n_features
@@ -220,9 +219,9 @@ def _suits_products(objective: Objective) -> bool:
 
 
 def _suits_columns(objective: Objective) -> bool:
-    """Whether l1 is ahead by columns: in memory, sparse rows, or few dense ones for each feature.
+    """Whether coordinate descent is faster for l1: sparse rows, or few dense rows per feature.
 
-    With many dense ones the products of some columns cost less than steps along each of them.
+    With many dense rows, products of some columns cost less than steps along each of them.
     """
     loss, source = objective.loss, objective.source
     if not isinstance(source, InMemory) or objective.penalty.groups is not None:
@@ -233,21 +232,21 @@ def _suits_columns(objective: Objective) -> bool:
 
 
 def _for_another_penalty(objective: Objective) -> Solver:
-    """Than l2 alone: absolute values, weights of features, or any other."""
+    """For penalties other than plain l2."""
     loss, model = objective.loss, objective.loss.has_convex_model
     some_zero = objective.penalty.thresholds.any()
     kind = "weights become 0" if some_zero else "features have penalties of their own"
     if _suits_columns(objective):
-        return CoordinateDescent(reason=f"{kind}, and wide or sparse rows are cheap by columns")
+        return CoordinateDescent(reason=f"{kind}, and columns of wide or sparse rows are cheap")
     if model and ProximalNewton().holds_groups(objective):
-        return ProximalNewton(reason=f"{kind}, and there is room for second derivatives")
+        return ProximalNewton(reason=f"{kind}, and second derivatives fit in memory")
     why = "a group is too large for second derivatives" if model else ""
     why = why or f"{loss.name} has no curvature to use"
     return GradientDescent(reason=f"{kind}, and {why}")
 
 
 def _for_a_kinked_loss(objective: Objective) -> Solver:
-    """The dual, where it is known, because it proves the minimum."""
+    """The dual, if it is known, because it proves the minimum."""
     loss = objective.loss
     if DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
@@ -261,7 +260,7 @@ def _for_a_kinked_loss(objective: Objective) -> Solver:
 
 
 def choose(objective: Objective) -> Solver:
-    """The solver for this loss and this shape of data; ``reason`` says why."""
+    """Choose the solver for this loss and shape of data; ``reason`` says why."""
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
@@ -275,25 +274,27 @@ def choose(objective: Objective) -> Solver:
         why = "the squared loss is a quadratic, and products with wide or sparse rows are cheap"
         return LeastSquares(direct_size=0, reason=why)
     if _suits_coordinate_ascent(objective):
-        why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
+        why = f"the rows are sparse: coordinate ascent is faster for {loss.name}"
         return DualAscent(reason=why)
     if _suits_one_vs_rest_ascent(objective):
-        why = f"the rows are sparse: single ones serve {loss.name} class by class"
+        why = f"the rows are sparse: coordinate ascent solves {loss.name} class by class"
         return CoordinateAscent(reason=why)
     if not sparse and _drowns_in_features(objective):
-        why = f"{loss.name} has features so large that the penalty is lost beside them"
+        why = f"{loss.name} has features so large that rounding hides the penalty"
         return DualAscent(reason=why)
     k = objective.shape[0]
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
     if not sparse and _suits_interior_point(objective):
-        why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
+        why = f"{loss.name} has {n} rows for {d} features, and a weak penalty"
         return DualAscent(reason=why)
     if twice and not sparse and _suits_row_systems(objective):
-        why = f"{loss.name} has {n} rows for {d} features: systems by rows are small"
+        why = (
+            f"{loss.name} has {n} rows for {d} features: systems with an unknown per row are small"
+        )
         return Newton(reason=why)
     if _has_rare_features(objective):
-        why = f"{loss.name} has rare features, of which no sample tells, and hardly a penalty"
+        why = f"{loss.name} has rare features, which a sample would miss, and a weak penalty"
         return Newton(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")

@@ -1,4 +1,4 @@
-"""The contract of a solver: a generator of steps that owns no stopping, clock or printing."""
+"""Base class of solvers: generators of steps, without stopping rules, clock or output."""
 
 from __future__ import annotations
 
@@ -21,71 +21,71 @@ REGISTRY: dict[str, type[Solver]] = {}
 
 
 class Step(NamedTuple):
-    """What one pass or iteration produced.
+    """Result of one pass or iteration.
 
     See Also
     --------
-    Info : what a callback gets beside it.
-    Trace : gives them again.
+    Info : the second argument of a callback.
+    Trace : replays the steps of a fit.
 
     Examples
     --------
     >>> from separatrix import Perceptron
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
-    >>> met = []
+    >>> seen = []
     >>> def watch(step, info):
-    ...     met.append(step.weights.copy())
+    ...     seen.append(step.weights.copy())
     >>> clf = Perceptron(shuffle=False, callbacks=[watch]).fit(X, y)
-    >>> len(met) == clf.n_iter_, met[-1]
+    >>> len(seen) == clf.n_iter_, seen[-1]
     (True, array([[ 3.,  2., -4.]]))
     """
 
     weights: Array
     """(k, d + 1), bias last."""
     state: State
-    """Arrays and numbers, or lists of them, from which ``steps`` goes on, bit for bit."""
+    """Arrays and numbers, or lists of them, from which ``steps`` continues, bit for bit."""
     objective: float | None = None
-    """J, where known without another read: online, as met during the pass, or at its start."""
+    """J if known without another read: online, measured during the pass, or at its start."""
     mistakes: float | None = None
-    """Weighted mistakes, likewise."""
+    """Weighted mistakes, measured likewise."""
     rows: Ints | None = None
-    """Updated rows in order, online solvers."""
+    """Updated rows in order, for online solvers."""
     updates: int = 1
-    """How many rows (online, batch perceptron) or iterations moved the weights."""
+    """Number of rows (online, batch perceptron) or iterations that changed the weights."""
     predicted_decrease: float | None = None
-    """The solver's estimate of how much lower J can get, where it has one."""
+    """The solver's estimate of how much J can still decrease, if it has one."""
     lower_bound: float | None = None
-    """A proven lower bound on the minimum of J, if the solver carries one."""
+    """A proven lower bound on the minimum of J, if the solver computes one."""
     alpha: Callable[[], Array] | None = None
-    """The dual variables behind it, (n, columns), until the next step."""
+    """Dual variables behind the bound, (n, columns), valid until the next step."""
     gradient: Array | None = None
-    """Of J at the weights, where known without another read; then ``objective`` is J there."""
+    """Gradient of J at the weights if known without another read; ``objective`` is then J there."""
     solved: bool = False
-    """Whether the weights come from a closed form, which has no more to give."""
+    """Whether the weights come from a closed form, which cannot be improved."""
     step_scale: float = 1.0
-    """The step as a share of the one the run began with, if the solver itself cut it: weights
-    that move little because steps are short have not settled."""
+    """The step size relative to the first one, if the solver reduced it: weights that move little
+    because steps are short have not converged."""
     ends_pass: bool = True
-    """False for the steps inside a pass, of which ``updates`` tells."""
+    """False for the steps within a pass that ``updates`` yields."""
     reads: int = 1
-    """How often the data was read for it, at least."""
+    """Number of reads of the data for this step, at least."""
     variables: Variables | None = None
-    """In which J curves by about 1 at the weights, if the solver works in such."""
+    """Variables in which the curvature of J is about 1, if the solver uses such."""
     average: Array | None = None
-    """Mean of the weights after every update so far, if the solver keeps it."""
+    """Mean of the weights after every update so far, if the solver computes it."""
     visited: Ints | None = None
-    """Rows looked at, where each look is told (``Solver.visits``)."""
+    """Rows visited, in steps of ``Solver.visits``."""
     step_size: float | None = None
-    """What the gradient was multiplied by, likewise, and by batch solvers that are given it."""
+    """Factor of the gradient, likewise, and for batch solvers with a given step size."""
 
     def read_only(self) -> Step:
-        """The same for others to look at: what a solver goes on from, they cannot change."""
+        """A read-only view: callbacks cannot change what the solver continues from."""
         shown = (locked(getattr(self, name)) for name in self._fields)
         return Step(*shown)
 
 
 def locked(value: Any) -> Any:
-    """A view of an array that cannot be written to, also inside a dictionary; else the value."""
+    """Read-only view of an array, or of the arrays in a dictionary; other values unchanged."""
     if isinstance(value, dict):
         return {
             name: locked(entry) if isinstance(entry, (np.ndarray, dict)) else entry
@@ -100,14 +100,14 @@ def locked(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Solver(Registered, ABC):
-    """A frozen set of hyper-parameters that knows how to descend an objective.
+    """A frozen set of hyper-parameters with a method to minimise an objective.
 
-    A subclass that sets ``name`` registers itself, and can then be written down (``to_dict``).
+    A subclass that sets ``name`` registers itself and can be serialised (``to_dict``).
 
     See Also
     --------
     minimize : runs one.
-    LBFGS, Newton, LeastSquares, DualAscent, GradientDescent : some of them.
+    LBFGS, Newton, LeastSquares, DualAscent, GradientDescent : some solvers.
 
     Examples
     --------
@@ -119,46 +119,46 @@ class Solver(Registered, ABC):
     _kind, _registry = "solver", REGISTRY
 
     reason: str = field(default="", kw_only=True, compare=False)
-    """Why this solver was chosen, if ``solver="auto"`` chose it."""
+    """Why ``solver="auto"`` chose this solver, if it did."""
 
     @abstractmethod
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Steps from W, or on from ``state``, for ever.
+        """Yield steps from W, or continue from ``state``, without end.
 
-        With a state nothing is drawn from ``rng``: a seed that is still needed is in the state.
+        With a state, nothing is drawn from ``rng``: the state contains the seed if one is needed.
         """
 
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Every intermediate weight vector; the same as ``steps`` unless a step has several."""
+        """Yield every intermediate weight vector; same as ``steps`` unless a step has several."""
         return self.steps(objective, W, rng, state)
 
     def visits(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The weights after every row (or batch) looked at, whether it moved them or not.
+        """Yield the weights after every visited row (or batch), whether they changed or not.
 
-        The same as ``updates`` for solvers that look at all rows at once.
+        Same as ``updates`` for solvers that use all rows at once.
         """
         return self.updates(objective, W, rng, state)
 
     any_penalty: ClassVar[bool] = False
-    """Whether it takes every penalty by what that defines; else ``l2 * |w|^2`` alone."""
+    """Whether it supports every penalty through its methods; else only ``l2 * |w|^2``."""
 
     def check(self, objective: Objective) -> None:
-        """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""
+        """Raise an error if this objective is not supported; the message names alternatives."""
         return
 
     def takes(self, penalty: Penalty) -> bool:
-        """Whether it minimises with this penalty."""
-        # Decay of weights, factored systems and duals are written for l2 * |w|^2.
+        """Whether it supports this penalty."""
+        # Weight decay, factored systems and duals assume the penalty l2 * |w|^2.
         return self.any_penalty or isinstance(penalty, L2)
 
     def check_penalty(self, penalty: Penalty) -> None:
-        """Refuse a penalty that it would ignore or misread."""
+        """Raise an error for a penalty that it would ignore or misinterpret."""
         if not self.takes(penalty):
             raise ValueError(
                 f"{type(self).__name__} takes l2 alone, no l1 and no penalty_weights; use "
@@ -167,48 +167,48 @@ class Solver(Registered, ABC):
             )
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Whether each pass is the same function of the weights: order and step fixed."""
+        """Whether each pass is the same function of the weights: fixed order and step size."""
         return False
 
     @property
     def chooses_step(self) -> bool:
-        """Whether the length of its steps is its own: then it must not end above its start."""
+        """Whether it chooses its step sizes: then it must not end above its start."""
         return True
 
     @property
     def monotone(self) -> bool:
-        """Whether no step leads above J at the start, so that nobody need look."""
+        """Whether no step raises J above its start, so that this need not be checked."""
         return False
 
     @property
     def by_row(self) -> bool:
-        """Whether rows are visited one after another, so that ``partial_fit`` makes sense."""
+        """Whether it visits rows one after another, as ``partial_fit`` requires."""
         return False
 
     def for_partial_fit(self, objective: Objective) -> Solver:
-        """The solver for rows that come in chunks, of which ``objective`` has the first."""
+        """The solver for ``partial_fit``; ``objective`` has the first chunk."""
         return self
 
     def expected_state(self, objective: Objective) -> Check:
-        """Checks a state from a file before a run goes on from it: names, types, shapes, ranges.
+        """Checks for a state read from a file: names, types, shapes, ranges.
 
-        A solver that does not define it checks nothing.
+        By default nothing is checked.
         """
         return anything
 
     def handed_on(self, state: State) -> State | None:
-        """What a run that ended in this state tells one on the same rows with another penalty.
+        """Warm-start state for the next penalty on the same rows.
 
-        A state to begin with, beside the weights; None if these say it all.
+        It complements the weights; None if they are enough.
         """
         return None
 
     def after(self, state: State) -> Solver:
-        """Itself, with what a run that ended in this state tells of it."""
+        """A copy that records information from the final state of a run."""
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Hyper-parameters by name, as scikit-learn asks for them."""
+        """Hyper-parameters by name, as in scikit-learn."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "reason"}
 
     def __repr__(self) -> str:
@@ -223,22 +223,22 @@ class Solver(Registered, ABC):
 
 
 class Lowest(NamedTuple):
-    """Of the start of a run and zeros the one where J is lower."""
+    """The start of a run or zeros, whichever has the lower J."""
 
     weights: Array
     objective: float
     mistakes: float
     start: float
-    """J at the start; not finite where the start is too far away."""
+    """J at the start; not finite if the start is too far away."""
 
 
 def finite_start(objective: Objective, W: Array) -> Array:
-    """W, or zeros if J overflows there: from so far away there is no way back."""
+    """W, or zeros if J overflows at W: the solver could not recover from there."""
     return W if not W.any() or np.isfinite(objective.value(W)[0]) else np.zeros_like(W)
 
 
 def lowest(objective: Objective, W: Array) -> Lowest:
-    """What a solver that chooses its own steps need never fall behind."""
+    """The weights that a solver with its own step sizes must not end above."""
     at_zeros, total = objective.value_at_zeros, objective.source.weight_sum
     if not W.any():
         return Lowest(W, at_zeros, total, at_zeros)

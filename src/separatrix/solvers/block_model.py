@@ -1,12 +1,12 @@
-"""The quadratic model of J with lengths of groups beside it.
+"""The quadratic model of J plus lengths of groups of weights.
 
 Problem     min over u of a quadratic with Hessian H and, over blocks b, the sum of t_b |u_b|.
 Input       H, u and the slope of the quadratic there; the groups of a penalty.
-Output      u at the minimum, and how much lower that is, at least.
-Algorithm   A length stays as it is when the variables of a block are rotated, so each block is
-            turned into the eigenvectors of its own part of H, which is diagonal then and has a
-            minimum that needs one equation of one unknown. Epochs of that, a block at a time, and
-            Newton's steps in the blocks that are not 0, where a length is smooth.
+Output      The minimiser u, and a lower bound on the decrease.
+Algorithm   Rotating the variables of a block does not change its length, so each block is rotated
+            into the eigenvectors of its part of H, which is then diagonal, and its minimum is
+            one equation in one unknown. Epochs of these, block by block, alternate with Newton
+            steps in the non-zero blocks, where a length is smooth.
 Paper       Qin, Scheinberg and Goldfarb, Efficient block-coordinate descent algorithms for the
             group lasso, Mathematical Programming Computation 5 (2013).
 """
@@ -24,25 +24,25 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array, Ints
 from ..penalties import Penalty
 
-EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
-FLAT = 1e-10  # of its diagonal, added to a Hessian
-CRAWL = 0.9, 1e-3  # of the gain of the Newton step before, and of all: more is no convergence
-CRAWLED = 5  # so many such steps in a row end the model: group norms curve, one step proves little
-FLATTEST = 1e-12  # of a block's largest curvature: one that is less counts as that
-ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
-LENGTHS = 0.5 ** np.arange(8)  # of Newton's step that are tried
+EPOCHS, ROUNDS = 10, 50  # epochs of coordinate descent between Newton steps, and rounds of both
+FLAT = 1e-10  # added to a Hessian, relative to its diagonal
+CRAWL = 0.9, 1e-3  # of the previous Newton step's gain, and of all gains: more means no convergence
+CRAWLED = 5  # such steps in a row end the model: norms are curved, so one step proves little
+FLATTEST = 1e-12  # relative to a block's largest curvature; smaller curvatures are raised to this
+ENOUGH = 1e-12  # relative to the model's gain so far: an epoch that gains less is the last
+LENGTHS = 0.5 ** np.arange(8)  # trial lengths of a Newton step
 
 
 def minimise_with_groups(
     hessian: Array, penalty: Penalty, features: Ints, scale: Array, u: Array, slope: Array
 ) -> float:
-    """Take u (k, m) to the minimum of the model, and tell how much lower it is, at least.
+    """Move u (k, m) to the minimum of the model and return a lower bound on the decrease.
 
-    ``hessian`` (1 or k, ...) is of all classes or of each, the variables are these features' and
-    the biases', of the given scale (m,).
+    ``hessian`` (1 or k, ...) is for all classes or one per class; the variables are these features
+    and the biases, with the given scale (m,).
     """
     labels, thresholds = _blocks(penalty, features, scale, len(u))
-    if penalty.numbers is None and len(hessian) > 1:  # groups tie the classes together
+    if penalty.numbers is None and len(hessian) > 1:  # groups couple the classes
         hessian = block_diag(*hessian)[None]
     parts, gain = len(hessian), 0.0
     variables, slopes = u.reshape(parts, -1), slope.reshape(parts, -1)
@@ -53,18 +53,18 @@ def minimise_with_groups(
 
 
 def crawls(gain: float, before: float, gained: float) -> bool:
-    """Whether a Newton step gains about as much as the one before, beyond rounding.
+    """Whether a Newton step gains about as much as the previous one, beyond rounding.
 
-    With the same signs the one before would have found the minimum of a quadratic, unless its
+    With unchanged signs the previous step would have found the minimum of a quadratic, unless its
     Hessian is flatter than the damping or its own rounding.
     """
     return gain > CRAWL[0] * before and gain > CRAWL[1] * gained
 
 
 def _blocks(penalty: Penalty, features: Ints, scale: Array, k: int) -> tuple[Ints, Array]:
-    """The number of every variable's block, (k, m), and the thresholds of the blocks.
+    """Block number of every variable, (k, m), and the thresholds of the blocks.
 
-    What costs nothing, as the biases, is a block by itself.
+    An unpenalised variable, such as a bias, is its own block.
     """
     m, costs = len(features) + 1, penalty.by_feature(penalty.thresholds)
     thresholds = np.zeros(m)
@@ -84,19 +84,19 @@ def _blocks(penalty: Penalty, features: Ints, scale: Array, k: int) -> tuple[Int
 
 @dataclass(frozen=True)
 class BlockModel:
-    """A quadratic whose variables are in order of their blocks, and rotated within each."""
+    """A quadratic in variables that are sorted by block and rotated within each."""
 
     hessian: Array
     order: Ints
     starts: Ints
-    """Where the blocks begin, and the number of variables."""
+    """Start of each block, and the number of variables."""
     thresholds: Array
     rotations: list[tuple[Ints, Array]]
-    """Of blocks of one size: their variables (blocks, size), and the eigenvectors."""
+    """For each block size: the variables (blocks, size) and the eigenvectors."""
 
     @classmethod
     def rotated(cls, hessian: Array, labels: Ints, thresholds: Array) -> BlockModel:
-        """Of variables with these numbers of their blocks."""
+        """Build the model for variables with these block numbers."""
         order = np.argsort(labels, kind="stable")
         begins = np.flatnonzero(np.diff(labels[order], prepend=-1))
         sizes, rotations = np.diff(begins, append=len(order)), []
@@ -116,17 +116,17 @@ class BlockModel:
         return cls(np.ascontiguousarray(H), order, starts, own, rotations)
 
     def minimise(self, u: Array, slope: Array) -> float:
-        """Take u to the minimum; by how much that is lower, half of ``way' H way`` or more."""
+        """Move u to the minimum; the decrease is at least half of ``way' H way``."""
         start, steep = self._turned(u[self.order]), self._turned(slope[self.order])
         at, gained, before, crawled = start.copy(), 0.0, np.inf, 0
         for _ in range(ROUNDS):
             signs = np.sign(at)
-            told = loops.block_coordinate_descent(
+            result = loops.block_coordinate_descent(
                 self.hessian, self.starts, self.thresholds, at, steep, max_epochs=EPOCHS,
                 enough=ENOUGH * gained,
             )  # fmt: skip
-            gained += told.gain
-            if told.gain <= ENOUGH * gained:
+            gained += result.gain
+            if result.gain <= ENOUGH * gained:
                 break
             gain = self._newton_step(at, steep)
             gained += gain
@@ -143,16 +143,16 @@ class BlockModel:
             return float(0.5 * way @ (self.hessian @ way))
 
     def _turned(self, values: Array, back: bool = False) -> Array:
-        """In the eigenvectors of each block, or back from there."""
+        """Rotate into the eigenvectors of each block, or back."""
         turned = values.copy()
         for at, Q in self.rotations:
             turned[at] = np.einsum("bij,bj->bi" if back else "bji,bj->bi", Q, values[at])
         return turned
 
     def _newton_step(self, u: Array, slope: Array) -> float:
-        """A part of Newton's step in the blocks that are not 0, the best of some; what it gains.
+        """Take the best fraction of a Newton step in the non-zero blocks and return its gain.
 
-        A block that would be reversed is set to 0, if that gains more.
+        A block that would be reversed is set to 0 if that gains more.
         """
         lengths, free = np.sqrt(self._sum(u * u)), self.thresholds == 0.0
         bound = ~free & (lengths > 0.0)
@@ -177,7 +177,7 @@ class BlockModel:
         return float(gains[taken])
 
     def _curved(self, H: Array, moving: Ints, u: Array, steep: Array) -> Array:
-        """H and the second derivative of the lengths, ``t / |u| * (1 - u u' / |u|^2)`` by block."""
+        """H plus the curvature of the lengths, ``t / |u| * (1 - u u' / |u|^2)`` by block."""
         H = H + np.diag(FLAT * H.diagonal())
         place = np.zeros(len(u), dtype=np.int64)
         place[moving] = np.arange(len(moving))
@@ -190,7 +190,7 @@ class BlockModel:
         return H
 
     def _lengthened(self, u: Array, steps: Array, lengths: Array, bound: Array) -> Array:
-        """By how much lengths grow along each step, beyond what their slope at u says."""
+        """Increase of the lengths along each step beyond their slope at u."""
         after = np.sqrt(self._sum((u + steps) ** 2))
         both = np.where(bound, lengths + after, 1.0)
         along = self._sum(u * steps) / np.where(bound, lengths, 1.0)
@@ -199,10 +199,10 @@ class BlockModel:
         return lengthened
 
     def _sum(self, values: Array) -> Array:
-        """Over every block: the variables are the last axis."""
+        """Sum over every block along the last axis."""
         total: Array = np.add.reduceat(values, self.starts[:-1], axis=-1)
         return total
 
     def _spread(self, of_blocks: AnyArray) -> AnyArray:
-        """Of every block, for its variables."""
+        """Expand block values to the variables."""
         return np.repeat(of_blocks, np.diff(self.starts))

@@ -1,15 +1,15 @@
-"""Coordinate descent by columns, for a penalty that makes weights 0.
+"""Coordinate descent for sparse penalties, by columns.
 
-Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, of a convex loss of margins.
+Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, for a convex margin loss.
 Input       J and the gradient of its smooth part; the columns of a working set of features.
 Output      W after every round, J and the gradient there.
-Algorithm   The working set: features with weights, and those that violate their condition at 0
-            most. J as a function of these alone is minimised before all features are looked at
-            again: its quadratic model by coordinate descent (``model_descent``), a line search, and
-            so on; to its end, where no other feature pulls hard enough to move and that costs no
-            more than another look. A free bias follows every change of a weight. After a step that
-            had to be much shortened the next model has the mean curvature of the loss from each
-            margin to 0.
+Algorithm   The working set contains the features with non-zero weights and those that violate
+            their optimality condition most. J restricted to it is minimised before all features
+            are checked again: coordinate descent on its quadratic model (``model_descent``),
+            then a line search, and so on; it is solved fully if no other feature would become
+            non-zero and that costs no more than another check. A free bias follows every change
+            of a weight. After a step that was shortened a lot, the next model uses the mean
+            curvature of the loss between each margin and 0.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33
@@ -38,28 +38,28 @@ from .line_search import backtrack
 from .model_descent import ModelDescent
 from .proximal_newton import balanced
 
-SETTLED = 1e-1  # of what a round has gained: a model that promises no more is its last
-SETTLED_WELL, AS_A_LOOK = 1e-10, 2.0  # instead, while epochs cost no more than so many reads
-NEARLY = 0.1  # of a threshold: a feature that lacks no more may be the next to move
-FIRST_LOOK = 0.1  # of that: a first epoch that gains no more will not be followed by others
-NOTHING = 1e-29  # of J: what epochs gain from the rounding of slopes alone
+SETTLED = 1e-1  # relative to the gain of a round: a model that predicts less is the last
+SETTLED_WELL, AS_A_LOOK = 1e-10, 2.0  # used instead while epochs cost no more than this many reads
+NEARLY = 0.1  # of a threshold: a feature closer to it may become non-zero next
+FIRST_LOOK = 0.1  # of that: if a first epoch gains no more, no further epochs follow
+NOTHING = 1e-29  # of J: the gain of epochs from the rounding of slopes alone
 MOST_MODELS = 20  # in a round
 AS_IT_IS = np.array([[1.0, 0.0]])  # weight and bias
-TOO_SHORT, NEAR_0 = 1 / 16, 1e-6  # of a step, and of a margin for its secant to be a tangent
-SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # features, and of all values that are stored
+TOO_SHORT, NEAR_0 = 1 / 16, 1e-6  # of a step, and of a margin to use the tangent
+SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # number of features, and share of all stored values
 
 
 @dataclass(frozen=True, repr=False)
 class CoordinateDescent(Solver):
-    """For ``l1``: one weight after another to its best value, by columns of a working set.
+    """Coordinate descent for ``l1`` on the columns of a working set.
 
-    For few rows, or very many features. Rows must be in memory. The columns of the working set, at
-    least a fiftieth of all values and about two for each feature that is selected, are copied when
-    they enter it: 8 bytes a value of a dense feature, up to 16 of each that a sparse one stores.
+    Suited to few rows or very many features. Rows must be in memory. The columns of the working
+    set (at least a fiftieth of all values, and about two columns for each selected feature) are
+    copied when they enter it: 8 bytes per dense value, up to 16 per stored sparse value.
 
     See Also
     --------
-    ProximalNewton : for many rows, wherever they are.
+    ProximalNewton : for many rows, in memory or not.
     LinearClassifier : ``l1=..., solver=CoordinateDescent()``.
 
     Examples
@@ -76,7 +76,7 @@ class CoordinateDescent(Solver):
     any_penalty = True
 
     def check(self, objective: Objective) -> None:
-        """Only convex losses of margins, each class against the rest, and rows in memory."""
+        """Only convex margin losses, one-vs-rest for more classes, and rows in memory."""
         loss = objective.loss
         if not loss.has_curvature or not loss.convex:
             why = "is not convex" if not loss.convex else "defines no curvature"
@@ -97,7 +97,7 @@ class CoordinateDescent(Solver):
             )
 
     def check_penalty(self, penalty: Penalty) -> None:
-        """No groups."""
+        """Groups are not supported."""
         if penalty.groups is not None:
             raise ValueError(
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "
@@ -106,17 +106,17 @@ class CoordinateDescent(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def expected_state(self, objective: Objective) -> Check:
-        """The weights."""
+        """Shape of the weights."""
         return entries({"weights": array(*objective.shape)})
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One round after another, each with a working set of its own."""
+        """One round after another, each with its own working set."""
         W = finite_start(objective, W) if state is None else state["weights"]
         at = objective.value_and_gradient(W) if W.any() else objective.at_zeros()
         while True:
@@ -124,7 +124,7 @@ class CoordinateDescent(Solver):
             columns = objective.columns(features)
             affordable = AS_A_LOOK * columns.epochs_a_read if whole else 0.0
             V, gain = minimum_on(objective, columns, W, affordable)
-            # That it falls was seen on the columns; by rounding the sum over rows may not.
+            # it falls on the columns, but rounding may hide this in the sum over rows
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             yield Step(
                 W, {"weights": W}, at.value, at.mistakes,
@@ -133,10 +133,10 @@ class CoordinateDescent(Solver):
 
 
 def working_set(objective: Objective, W: Array, gradient: Array) -> tuple[Ints, bool]:
-    """The features to move, in increasing order, and whether no other pulls hard enough to.
+    """The features to update, in increasing order, and whether all others satisfy their condition.
 
-    All with weights, and as many again, or as many as are cheap beside a look at all features:
-    those that pull hardest beyond their thresholds, or up to these, as they may be the next.
+    All with non-zero weights, and as many again or as many as are cheap compared with a check of
+    all features: those with the largest gradients relative to their thresholds.
     """
     scale, penalty = objective.standardization.scale[:-1], objective.penalty
     pull = np.abs(balanced(objective, gradient)[:, :-1])
@@ -154,9 +154,9 @@ def working_set(objective: Objective, W: Array, gradient: Array) -> tuple[Ints, 
 def minimum_on(
     objective: Objective, columns: FeatureColumns, W: Array, affordable: float
 ) -> tuple[Array, float]:
-    """Where J is least, features that are not among the columns as in W; and what it gains.
+    """Minimise J over the features of these columns, the others fixed as in W; also the gain.
 
-    Nearly, or more nearly while that takes no more than some epochs over all columns.
+    Solved roughly, or more accurately while that takes only a few epochs over all columns.
     """
     source, features = objective.in_memory, columns.features
     present = slice(None) if source.present is None else source.present
@@ -183,7 +183,7 @@ def minimum_on(
 
 
 class MarginPoint(NamedTuple):
-    """J, and of every row its margin and the second derivative of its part by that."""
+    """J, and the margin of every row with the second derivative of its loss."""
 
     value: float
     margins: Array
@@ -192,31 +192,30 @@ class MarginPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Restricted:
-    """J of one class against the rest, by the weights of some features and the bias, (m + 1,)."""
+    """J of one class against the rest as a function of some weights and the bias, (m + 1,)."""
 
     loss: MarginLoss
     signs: Array
     share: Array
-    """Of each row in the weight of all."""
+    """Share of each row in the total weight."""
     columns: FeatureColumns
     thresholds: Array
     ridge: Array
     bias: bool
 
     def at(self, u: Array) -> MarginPoint:
-        """J, in one read of the columns."""
         w, curvature = u[:-1], np.empty(len(self.signs))
         scores = self.columns.scores(w) + u[-1]
         mean, _ = DenseRows(scores[:, None]).value_gradient(
             self.signs, self.loss, AS_IT_IS, self.share, curvature=curvature
-        )  # a row is its score here
+        )  # here a row is its score
         penalty = dot(self.thresholds, np.abs(w)) + 0.5 * dot(self.ridge * w, w)
         return MarginPoint(mean + penalty, self.signs * scores, curvature)
 
     def minimum(self, u: Array, affordable: float) -> tuple[Array, float]:
-        """From u on by the minima of models; and what they gained, at least.
+        """Minimise from u by a sequence of models; also a lower bound on the gain.
 
-        Where a model was much too bold, the next one has the larger curvature; where that happens
+        If a model was far too optimistic, the next uses the larger curvature; if it happens
         again, the next two, four and so on.
         """
         at, gained, spent, careful, doubt = self.at(u), 0.0, 0.0, 0, 1
@@ -241,9 +240,9 @@ class Restricted:
     def model_minimum(
         self, u: Array, at: MarginPoint, curvature: Array, enough: float
     ) -> tuple[Array, float, float]:
-        """Where a second-order model is least, how much lower it is there, at least, and epochs.
+        """Minimum of a second-order model, a lower bound on the decrease, and the number of epochs.
 
-        One look at all weights that gains no more than ``enough`` is the last.
+        An epoch over all weights that gains no more than ``enough`` is the last.
         """
         slope = self.share * self.signs * self.loss.slope(at.margins)
         model = self.columns.rows.column_model(curvature, self.ridge, self.thresholds, self.bias)
@@ -255,9 +254,9 @@ class Restricted:
         return np.append(descent.w, u[-1] + descent.shift), gain, descent.epochs
 
     def mean_curvature(self, at: MarginPoint) -> Array:
-        """Of the loss between each margin and 0: a row that is very wrong has none of its own.
+        """Mean curvature of the loss between each margin and 0: far from 0 there is none.
 
-        The logistic loss is nowhere above the model that has it (Jaakkola and Jordan, Bayesian
+        The logistic loss never exceeds the model with this curvature (Jaakkola and Jordan, Bayesian
         parameter estimation via variational methods, 2000).
         """
         m = np.where(np.abs(at.margins) > NEAR_0, at.margins, NEAR_0)

@@ -1,4 +1,4 @@
-"""Ascent of the dual, by whichever method fits: with a proof of how near the minimum it is.
+"""Maximises the dual with a suitable method, and proves how close it is to the minimum.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``.
 Input: rows, a loss whose dual is known, l2 > 0. Output: weights, dual variables, J and a lower
@@ -36,18 +36,18 @@ from .system_size import affordable, drowns_penalty
 
 @dataclass(frozen=True, repr=False)
 class DualAscent(DualSolver):
-    """Climbs the dual of J while the weights come down: the two meet at the minimum.
+    """Maximise the dual of J while J decreases; at the minimum both are equal.
 
     For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
     squared hinge and the logistic loss; with a penalty, which the dual divides by. Each step
-    tells J exactly and a lower bound on its minimum, from alphas that
-    meet the condition of the free bias.
+    has the exact J and a lower bound on its minimum, from alphas that satisfy the condition of the
+    free bias.
 
-    It chooses among three solvers, each of which may be used alone, and says in ``reason``, after
-    a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
-    of the features slows it down. Where there are two classes and few rows per feature, those at a
-    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square, also
-    for features so large that the penalty is lost beside them.
+    It chooses among three solvers, each of which may be used alone; after a fit, ``reason`` says
+    which of them ran. :class:`ProximalPoint`: the bias is free as in J, and scales of the features
+    do not slow it down. With two classes and few rows per feature, the rows at a kink change with
+    every such step: then :class:`InteriorPoint` for the hinge and squared hinge, also for features
+    so large that rounding hides the penalty.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
@@ -55,9 +55,9 @@ class DualAscent(DualSolver):
     for interior points where there are more classes and the systems small enough, else for
     proximal points.
 
-    Of rows that are not in memory those near a kink are gathered there at each read, up to 64 MB
-    with a sample of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the
-    minimum. Where that is too few rows, :class:`ProximalPoint` goes on. ``reason`` tells the bytes.
+    If rows are not in memory, those near a kink are copied at each read, up to 64 MB with a sample
+    of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the minimum. If
+    that is too few rows, :class:`ProximalPoint` continues. ``reason`` shows how many bytes.
 
     See Also
     --------
@@ -79,7 +79,7 @@ class DualAscent(DualSolver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """Of one method after another; the state names the one that made it, and all that ran."""
+        """Run one method after another; the state names the current one, and all that ran."""
         ran: list[str] = []
         if state is not None and state["phase"] != HANDED_ON:
             ran = state["ran"].split(THEN)
@@ -89,18 +89,17 @@ class DualAscent(DualSolver):
             yield at, new | {"ran": THEN.join(ran)}
 
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """Those of all methods."""
         found = {proximal_point.PHASE: proximal_state(objective)}
         if not isinstance(objective.source, InMemory):
             return found | {working_set.PHASE: working_set_state(objective)}
         return found | CoordinateAscent().phases(objective) | InteriorPoint().phases(objective)
 
     def handed_on(self, state: State) -> State | None:
-        """Where single rows were the last phase, what they have to tell."""
+        """The warm-start state of coordinate ascent, if that was the last phase."""
         return CoordinateAscent().handed_on(state)
 
     def after(self, state: State) -> DualAscent:
-        """With a reason that says which methods ran, and what was kept of rows not in memory."""
+        """A copy whose reason says which methods ran, and the memory kept for rows on disk."""
         why = f"{self.reason}; ran" if self.reason else "ran"
         return replace(self, reason=f"{why} {state['ran']}{kept_text(state)}")
 
@@ -111,7 +110,7 @@ THEN = ", then "
 def _phases(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[DualIterate, State]]:
-    """Single rows for many classes or where systems would be large, else all; then another."""
+    """Coordinate ascent for many classes or large systems, else proximal points; then another."""
     handed = None
     if state is not None and state["phase"] == HANDED_ON:
         handed, state = state, None
@@ -145,7 +144,7 @@ def _phases(
 
 
 def first_phase(objective: Objective) -> str:
-    """The method to begin with; of rows that are not in memory the one that reads blocks."""
+    """The method to begin with; for rows that are not in memory, the one that reads blocks."""
     source = objective.source
     if not isinstance(source, InMemory):
         return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE
@@ -162,7 +161,7 @@ def first_phase(objective: Objective) -> str:
 
 
 def is_wide(objective: Objective) -> bool:
-    """Whether rows are sparse and have features enough to be told apart one by one."""
+    """Whether rows are sparse and there are enough features to distinguish them."""
     source = objective.source
     return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
 
@@ -170,7 +169,7 @@ def is_wide(objective: Objective) -> bool:
 def suits_coordinate_ascent(objective: Objective) -> bool:
     """Whether rows are so sparse, and the penalty so strong, that a few epochs cost least.
 
-    Of the hinge: smooth losses are sent here by ``auto``, which has rules of its own for them.
+    For the hinge only: ``auto`` has its own rules to send smooth losses here.
     """
     n, d = objective.source.n_rows, objective.source.n_features
     if objective.loss.smooth or d < thresholds.MANY_FEATURES:
@@ -184,17 +183,17 @@ def suits_coordinate_ascent(objective: Objective) -> bool:
 
 
 def suits_interior_point(objective: Objective) -> bool:
-    """Whether rows can nearly be separated, so that those at a bound are not soon known."""
+    """Whether rows are nearly separable, so that those at a bound are not identified soon."""
     n, d = objective.source.n_rows, objective.source.n_features
     small = min(n, d) <= thresholds.FACTORED_UNKNOWNS
     return d >= thresholds.MANY_FEATURES and n <= thresholds.FEW_ROWS_PER_FEATURE * d and small
 
 
 def is_badly_scaled(objective: Objective) -> bool:
-    """Whether features drown the penalty, which systems of the rows near a kink then lose."""
+    """Whether features dominate the penalty, which systems of the rows near a kink would lose."""
     return objective.loss.attained and affordable(objective) and drowns_penalty(objective)
 
 
 def is_slow(gaps: Array, rounds: int) -> bool:
-    """Whether single rows, which are best where each has features of its own, get nowhere."""
+    """Whether coordinate ascent, which is best if rows share few features, is stalling."""
     return len(gaps) > rounds and bool(gaps[-1] > 0.5 * gaps[-1 - rounds])

@@ -1,8 +1,8 @@
 """Gradient descent in its four forms: batch, sequential, stochastic and mini-batch.
 
-Problem     min J(W), the weighted mean loss plus the penalty; of a loss with a kink as near as
-            subgradients get.
-Input       J and its gradient, or rows to visit; step sizes, unless they are to be found.
+Problem     min J(W), the weighted mean loss plus the penalty; for a loss with a kink, as closely as
+            subgradients allow.
+Input       J and its gradient, or rows to visit; step sizes, unless they are to be chosen.
 Output      W after every pass, J and the mistakes.
 Algorithm   W <- W - step * gradient, of all rows, of one or of a few. Of all rows without a step
             given: Barzilai and Borwein's length, shortened until J falls below its recent values.
@@ -31,35 +31,35 @@ from .proximal_gradient import MOST_HALVINGS, proximal_gradient
 from .rescaling import constant_step, is_perceptron
 from .step_bounds import safe_step
 
-STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
+STREAM_DELAY = 100.0  # updates for which the step size of a stream stays nearly constant
 
 
 @dataclass(frozen=True, repr=False)
 class GradientDescent(Solver):
-    """``W <- W - step * gradient`` of all rows, of one, or of a few at a time.
+    """``W <- W - step * gradient`` for all rows, single rows, or small batches.
 
     Parameters
     ----------
     batch_size : None, 1 or int
         None: batch descent, one step per pass. 1: row by row, sequential with
-        ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows, the
-        mean over each; the last one of a block, where a source is read block by block, is short.
+        ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows with
+        the mean gradient; if a source is read block by block, the last batch of a block is short.
     shuffle : bool
-        A fresh permutation every pass (without replacement), from one seed; of a source that is
-        read block by block, one of the rows of each block. Batch descent does not look at it.
+        A new permutation every pass (without replacement), from one seed; if a source is read
+        block by block, of the rows of each block. Ignored by batch descent.
     learning_rate : "auto", number, schedule or callable
-        "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
-        length (for a loss with a kink, falling with the square root of t); row by row a step
-        after which no row's own loss, if it is smooth, can be higher, however long the row and
-        whatever its weight (in batches as much is found on some of them); cut by a fifth after
-        every pass that did not lower the objective. Anything else is taken as it is.
+        "auto": for batch descent, a line search that starts from the Barzilai-Borwein length (for
+        a loss with a kink, decreasing with the square root of t); row by row, a step size for which
+        no update increases the loss of its row, if that is smooth, for any length and weight of the
+        row (for batches, estimated on some of them), reduced by a fifth after every pass that did
+        not lower the objective. Any other value is used as given.
     average : bool
-        Keep the mean of the weights after every update.
+        Average the weights over all updates.
 
     See Also
     --------
-    gradient_descent : on any function.
-    InverseScaling, StepDecay, Pegasos, Constant : steps.
+    gradient_descent : minimises any function.
+    InverseScaling, StepDecay, Pegasos, Constant : learning rate schedules.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class GradientDescent(Solver):
     average: bool = False
 
     def check_penalty(self, penalty: Penalty) -> None:
-        """Row by row each weight is penalised alike, and no mean of weights is 0."""
+        """Row by row, penalties must be equal for all weights, and averages are never sparse."""
         super().check_penalty(penalty)
         if not self.by_row:
             return
@@ -105,7 +105,7 @@ class GradientDescent(Solver):
         )
 
     def check(self, objective: Objective) -> None:
-        """Parameters in range; slow pairings are warned of."""
+        """Validate parameters, and warn about slow combinations."""
         if not objective.loss.smooth and not objective.penalty.smooth:
             raise ValueError(
                 f"GradientDescent cannot minimise {objective.loss.name!r}, which has a kink, with "
@@ -128,18 +128,18 @@ class GradientDescent(Solver):
             warn_slow(objective)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Constant step and, row by row, fixed order, and no penalty that weights receive late."""
+        """Whether the step is constant and, row by row, the order fixed and no penalty lazy."""
         fixed = not isinstance(self.learning_rate, str) and constant_step(self.learning_rate)
         return fixed and (not self.by_row or not (self.shuffle or penalty.l1))
 
     @property
     def chooses_step(self) -> bool:
-        """If it was not given."""
+        """Whether the step was not given."""
         return isinstance(self.learning_rate, str)
 
     @property
     def by_row(self) -> bool:
-        """Unless all rows make one batch."""
+        """Whether rows are visited in batches."""
         return self.batch_size is not None
 
     def steps(
@@ -155,7 +155,7 @@ class GradientDescent(Solver):
         return self._run(objective, W, rng, state).epochs()
 
     def expected_state(self, objective: Objective) -> Check:
-        """That of a run over rows, or of one of the three over all rows at once."""
+        """Checks for the state of a run over rows, or of one of the three batch methods."""
         if self.by_row:
             return expected_online_state(objective.shape, self.average)
         W = array(*objective.shape)
@@ -199,7 +199,7 @@ class GradientDescent(Solver):
         return step if self.by_row else InverseScaling(step)
 
     def for_partial_fit(self, objective: Objective) -> Solver:
-        """With a step that falls with the rows seen: chunks cannot be compared as passes can."""
+        """Use a decreasing step, because chunks cannot be compared like passes."""
         if self.learning_rate != "auto" or not self.by_row:
             return self
         rate = InverseScaling(safe_step(objective), power=0.75, delay=STREAM_DELAY)
@@ -223,10 +223,10 @@ class GradientDescent(Solver):
 def subgradient_descent(
     objective: Objective, rate: LearningRate, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
-    """Batch descent on a loss with a kink, by a schedule that is shortened where J leaves it.
+    """Batch subgradient descent with a schedule that is shortened if J diverges.
 
-    Across a kink J may rise from step to step, but not above where it began. (The perceptron's
-    begins at its trivial minimum: it may.)
+    At a kink J may rise from step to step, but not above its start. (For the perceptron it may,
+    because the start is its trivial minimum.)
     """
     schedule = as_schedule(rate, objective.penalty.l2)
     if state is None:

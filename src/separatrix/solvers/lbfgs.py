@@ -50,30 +50,30 @@ MOST_STEPS_ON_SAMPLE = 30
 
 @dataclass(frozen=True, repr=False)
 class LBFGS(Solver):
-    """Limited-memory BFGS: gradients of the last few steps stand for the curvature.
+    """Limited-memory BFGS: the gradients of the last few steps approximate the curvature.
 
     Two-loop recursion (Nocedal, 1980) and a line search to the strong Wolfe conditions, so
     that smooth losses that are not convex will do. Every evaluation reads the data once.
 
-    It works in variables in which features are centred and of one scale; up to
-    ``factored_features`` of them, and for a convex loss, in those of the second derivative on a
-    sample of the rows, taken anew every few steps: at once where that costs a few evaluations, else
-    if progress is slow without; on all rows if it is slow with that too. All classes share the mean
-    of theirs; taken anew, each has its own where the loss is a sum of columns, one per class, for a
-    row that curves one of them may not curve another. In place of zeros it begins at the minimum of
-    the sample. Many rows in float32 are summed in float32 far from the minimum, twice as fast; what
-    comes of it counts as one step, and whatever is told of a step is exact.
+    The variables are centred and scaled; for a convex loss with at most ``factored_features``
+    features they are preconditioned with the second derivative on a sample of the rows, updated
+    every few steps: from the start if that costs a few evaluations, else only if progress is slow
+    without it; on all rows if it is slow even so. All classes share the mean of their second
+    derivatives; when updated, each has its own if the loss is a sum of columns, one per class, as a
+    row with curvature for one class may have none for another. Instead of zeros it starts at the
+    minimum of the sample. Large float32 data is summed in float32 far from the minimum, twice as
+    fast; these steps are reported as one step, whose values are exact.
 
     Parameters
     ----------
     memory : int
-        How many of the last steps stand for the curvature.
+        Number of past steps that approximate the curvature.
     factored_features : int
-        Most features for which the second derivative of a sample is factored.
+        Maximum number of features for which a second derivative is factored.
 
     See Also
     --------
-    Newton : second derivatives instead; fewer steps, each dearer.
+    Newton : uses second derivatives; fewer but more expensive steps.
     LinearClassifier : ``solver=LBFGS()``.
 
     Examples
@@ -143,9 +143,9 @@ class LBFGS(Solver):
     def _float32_phase(
         self, objective: Objective, W: Array
     ) -> Generator[Step, None, LBFGSRun | None]:
-        """Steps by float32 sums, told as one with the exact J there; the run that goes on from it.
+        """Steps with float32 sums, reported as one step with the exact J, and the continuing run.
 
-        None if they save no time, or prove too rough to lower J.
+        None if they save no time, or are too inaccurate to lower J.
         """
         large = objective.source.n_rows * objective.source.row_bytes >= FLOAT32_BYTES
         float32 = objective.in_float32() if large else None
@@ -256,8 +256,8 @@ class LBFGSRun:
     def cost_of_all(self) -> float:
         """Of a Hessian of all rows, by the values that they store.
 
-        (A sample costs as if it stored them all: of sparse rows it tells less than of dense ones,
-        and is not to be taken sooner.)
+        (A sample costs as if it stored them all: it is less informative for sparse rows than for
+        dense ones, and should not be used earlier.)
         """
         rows = self.objective if self.sample else None
         return hessian_cost(self.objective, rows, self.objective.source.row_values)
@@ -268,7 +268,7 @@ class LBFGSRun:
         return -0.5 * self.slope
 
     def step(self) -> Step:
-        """What is told of the place reached."""
+        """Report the current point as a step."""
         W, at = self.iterate.weights, self.iterate.at
         return Step(
             W, self.iterate.to_state(), at.value, at.mistakes,
@@ -366,7 +366,7 @@ class LBFGSRun:
 def warm_start_on_sample(
     solver: LBFGS, objective: Objective, sample: Objective | None, W: Array
 ) -> tuple[Array, Evaluation]:
-    """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
+    """Warm-start from the minimum of a subsample, recursively; also J there.
 
     Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
     sample worth following.

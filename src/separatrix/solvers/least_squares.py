@@ -41,11 +41,11 @@ from .least_squares_sums import (
 )
 from .thresholds import FILLED_VALUES
 
-READS = 3  # of the data, at least: for the means, for the products, and for J
-# Of conjugate gradients: the gap at the end of the first round, of J; reads in a round, at most.
+READS = 3  # of the data, at least: for the means, the products, and J
+# For conjugate gradients: the gap at the end of the first round, of J; reads per round, at most.
 FIRST_GAP, PRODUCTS = 1e-5, 20
 BEHIND, NOTHING = 1e-9, 1e-20  # of J, and J itself, which is of the order of 1: rounding
-OUT_OF_STEPS = 7  # LSMR's word for it
+OUT_OF_STEPS = 7  # return code of LSMR
 # Of the normal equations: a smaller pivot is noise; the last step, as a share of the first; and
 # how many there may be.
 SINGULAR, REFINED, MOST_STEPS = 1e-6, 1e-12, 4
@@ -53,20 +53,20 @@ SINGULAR, REFINED, MOST_STEPS = 1e-6, 1e-12, 4
 
 @dataclass(frozen=True, repr=False)
 class LeastSquares(Solver):
-    """The minimum of the squared loss, of smallest ``|w|`` where there are several.
+    """The minimum of the squared loss, with the smallest ``|w|`` if there are several.
 
-    From the products of the features where these tell it to the last digits, which a step of
-    refinement shows. Else centred rows are reduced to a triangle by orthogonal factorisations, a
-    block at a time, and the triangle by its singular values: right where the matrix is rank
-    deficient or n < d. Where both n and d exceed ``direct_size``, or sparse rows would fill too
-    much memory, conjugate gradients, which know the rows by their products with weights: all
-    classes share each read, and a step is as many of them as bring the gap below the next power of
-    ten of J. Without a penalty it is LSMR, which goes on until it says it has arrived.
+    It solves the normal equations if these are accurate to the last digits, as a refinement step
+    shows. Otherwise centred rows are reduced to a triangular matrix by orthogonal factorisations,
+    block by block, and its singular values are used: valid for rank-deficient data or n < d. If
+    both n and d exceed ``direct_size``, or sparse rows would take too much memory, it uses
+    conjugate gradients, which only need products with the rows: all classes share each read, and a
+    step is as many of them as bring the gap below the next power of ten of J. Without a penalty it
+    uses LSMR, until that reports convergence.
 
     Parameters
     ----------
     direct_size : int
-        Where rows and features are both more than this, conjugate gradients.
+        If rows and features are both more than this, conjugate gradients are used.
 
     See Also
     --------
@@ -86,7 +86,7 @@ class LeastSquares(Solver):
     direct_size: int = 3000
 
     def check(self, objective: Objective) -> None:
-        """Only the squared loss."""
+        """Only the squared loss is supported."""
         if not is_squared(objective.loss):
             raise ValueError(
                 f"LeastSquares solves loss='squared' only, not {objective.loss.name!r}; use "
@@ -96,10 +96,10 @@ class LeastSquares(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The minimum, again and again; or on the way to it.
+        """Yield the minimum repeatedly, or steps towards it.
 
-        Where rounding, at scales that floating point does not hold, leaves more than the start
-        or zeros, these are told, and not as solved.
+        If rounding, at scales beyond floating point, makes it worse than the start or zeros, these
+        are yielded instead, and not as solved.
         """
         direct = self._direct(objective)
         if not direct and objective.penalty.l2 > 0.0:
@@ -144,8 +144,8 @@ class LeastSquares(Solver):
 
 
 def is_squared(loss: Loss) -> bool:
-    """Whether a loss is the squared one, for two classes or more."""
-    # By exact class: the equations are those of (1 - m)^2, not of any quadratic.
+    """Whether a loss is the squared loss, for two or more classes."""
+    # By exact class: the equations are for (1 - m)^2, not for any quadratic.
     return type(loss.column_loss) is Squared
 
 
@@ -164,11 +164,11 @@ def _with_bias(w: Array, mean: Array, target: Array) -> Array:
 
 
 def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
-    """Minimise by the normal equations, and J there; None where they leave an error.
+    """Minimise by the normal equations, and return J too; None if they are not accurate.
 
     Their error is the square of that of an orthogonal factorisation, and each Newton step with
-    the gradient at the solution takes as much off it again: one that hardly moves it is proof
-    that nothing is left.
+    the gradient at the solution reduces it by as much again: a step that hardly changes the
+    solution proves that no error is left.
     """
     standardization = objective.standardization
     W, at = np.zeros(objective.shape), objective.at_zeros()
@@ -213,7 +213,7 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     shrunk = np.zeros_like(s)
     kept = s[keep]
     square = kept**2 + l2
-    # Without a penalty it is 1 / s, told so where squares lose their digits or vanish.
+    # Without a penalty it is 1 / s, computed so where squares lose digits or underflow.
     lost = (square < SMALLEST_NORMAL) & (l2 == 0.0)
     shrunk[keep] = np.where(lost, 1.0, kept) / np.where(lost, kept, square)
     w: Array = Vt.T @ (shrunk[:, None] * (U.T @ B))
@@ -221,9 +221,9 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
 
 
 def _with_equal_scales(A: Array, B: Array, l2: float, rank: int) -> Array | None:
-    """The same in variables in which all columns are of one size; None if the rank is not higher.
+    """The same in variables with columns of equal size; None if the rank is not higher.
 
-    Columns of very different sizes look dependent where they are not. Of several minima it is the
+    Columns of very different sizes look dependent when they are not. Of several minima it is the
     shortest in these variables.
     """
     size = np.hypot(np.abs(A).max(axis=0, initial=0.0), np.sqrt(l2))
@@ -239,10 +239,10 @@ def _with_equal_scales(A: Array, B: Array, l2: float, rank: int) -> Array | None
 def by_products(objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
     """Conjugate gradients (Hestenes and Stiefel, 1952), preconditioned by the diagonal.
 
-    Each class has lengths and directions of its own, all classes one read per product. Biases are
-    where they belong from the start: centred rows do not move them. After every round J and its
-    gradient are evaluated at the weights, and the next one begins with that gradient: what rounding
-    does to the recursion does not add up.
+    Each class has its own step lengths and directions, and all classes share one read per product.
+    Biases are optimal from the start: centred rows do not change them. After every round J and its
+    gradient are evaluated at the weights, and the next round starts with that gradient, so that
+    rounding errors of the recursion do not accumulate.
     """
     if state is None:
         least = lowest(objective, W).weights
@@ -262,18 +262,18 @@ def by_products(objective: Objective, W: Array, state: State | None) -> Iterator
 
 
 def _centred_descent(objective: Objective, gradient: Array) -> Array:
-    """Minus the derivative by w, (k, d), where biases follow to their best place."""
+    """Minus the derivative with respect to w, (k, d), with the biases kept optimal."""
     descent: Array = gradient[:, -1:] * objective.standardization.mean - gradient[:, :-1]
     return descent
 
 
 def _gap(objective: Objective, descent: Array) -> float:
-    """Between J and the bound by the tangents there: J curves by 2 l2 at least."""
+    """Between J and the bound from the tangents there; J has curvature 2 l2 at least."""
     return objective.penalty.conjugate(descent)
 
 
 def _round_of_products(objective: Objective, state: State) -> State:
-    """Until the gap is below the next power of ten of J."""
+    """Products until the gap is below the next power of ten of J."""
     mean, inverse = objective.standardization.mean, objective.standardization.scale[:-1] ** -2.0
     W, V, size = state["weights"].copy(), state["direction"].copy(), state["size"]
     p, r = V[:, :-1], _centred_descent(objective, state["gradient"])
@@ -281,7 +281,7 @@ def _round_of_products(objective: Objective, state: State) -> State:
     W[:, -1] -= of_bias
     J = state["value"] - float(of_bias @ of_bias)
     enough = min(FIRST_GAP, 10.0 ** np.floor(np.log10(0.5 * _gap(objective, r) / J)))
-    for count in range(1, PRODUCTS + 1):  # noqa: B007 (told below)
+    for count in range(1, PRODUCTS + 1):  # noqa: B007 (used below)
         z = inverse * r
         before, size = size, np.einsum("cj,cj->c", r, z)
         p *= np.where(before > 0.0, size / before, 0.0)[:, None]
@@ -306,7 +306,7 @@ def _round_of_products(objective: Objective, state: State) -> State:
 def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed.
 
-    Without a penalty: features are not scaled, for that would change which of several minima is
+    Without a penalty, features are not scaled, because that would change which of several minima is
     the shortest.
     """
     mean, target = _centre(objective)

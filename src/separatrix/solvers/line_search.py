@@ -1,8 +1,8 @@
-"""How far to go along a direction.
+"""Line searches.
 
 Problem     J along the ray ``W + t * direction``, t >= 0, whose slope at t = 0 is negative.
 Input       J, its gradient and the slope at W.
-Output      W + t * direction and what J is there; W itself where no t serves.
+Output      W + t * direction and J there; W itself if no t is suitable.
 Algorithm   ``strong_wolfe``: lengthen until a bracket is found, then interpolate inside it.
             ``backtrack``: the whole step, halved until J falls enough (Armijo's condition).
 Paper       Nocedal and Wright, Numerical Optimization (2006), algorithms 3.1, 3.5 and 3.6;
@@ -22,13 +22,13 @@ from ..numeric.tolerances import OBJECTIVE_ROUNDING
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 
-SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the two Wolfe conditions
+SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the Wolfe conditions
 MOST_TRIALS, MOST_HALVINGS = 40, 50
-HIDDEN = 1e-13  # of J: a fall that its rounding may hide
+HIDDEN = 1e-13  # of J: a decrease that its rounding may hide
 
 
 class Evaluated(Protocol):
-    """What is known of a point: J, and whatever was found on the way."""
+    """An evaluated point: J, and other values computed with it."""
 
     @property
     def value(self) -> float:
@@ -49,9 +49,9 @@ def strong_wolfe(
 ) -> tuple[float, Array, Evaluation]:
     """A length along the direction that meets the strong Wolfe conditions.
 
-    Near the minimum rounding hides the decrease of J long before the gradient has vanished: there
-    a slope that does not overshoot will do. Where none is found, the length is 0 and the weights
-    stay. Differences of J up to a share of it, its rounding, mean nothing.
+    Near the minimum rounding hides the decrease of J long before the gradient vanishes: there, a
+    slope that does not overshoot is enough. If none is found, the length is 0 and the weights
+    stay. Differences of J within its rounding are ignored.
     """
     low, high = 0.0, np.inf
     best = (0.0, W, at)
@@ -84,7 +84,7 @@ def strong_wolfe(
 def _next_length(
     low: float, low_value: float, low_slope: float, high: float, tried: float, value: float
 ) -> float:
-    """Beyond a step that was too short; inside the bracket after one that was too long."""
+    """Extrapolate from a step that was too short; interpolate after one that was too long."""
     if np.isinf(high):
         return 2.0 * tried
     width = high - low
@@ -98,10 +98,10 @@ def _next_length(
 def backtrack(
     evaluate: Callable[[Array], E], W: Array, at: E, direction: Array, slope: float
 ) -> tuple[float, Array, E]:
-    """The whole step, or as much of it as makes J fall: its length, 0 where nothing does.
+    """The whole step, or the part of it that decreases J: its length, 0 if nothing does.
 
-    Near the minimum the fall is below the rounding of J: the whole step is as good as any then,
-    unless J is seen to rise.
+    Near the minimum the decrease is below the rounding of J: the whole step is then accepted
+    unless J clearly rises.
     """
     length = 1.0
     for _ in range(MOST_HALVINGS):

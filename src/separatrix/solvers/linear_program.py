@@ -34,31 +34,31 @@ from .base import Solver, State, Step, lowest
 from .dual_ascent import DualAscent
 from .thresholds import LINEAR_PROGRAM_VALUES
 
-# Of more classes, rivals within NEAR of a loss are taken in at first: with a penalty that is hardly
-# one, at weights roughly at their best. Those that come above it by more than ALLOWED join.
+# For more classes, rivals within NEAR of a loss are included at first, at approximately optimal
+# weights with a tiny penalty. Rivals that exceed it by more than ALLOWED are added later.
 NEAR, HARDLY, ROUGHLY, MOST_STEPS, ALLOWED = 0.1, 1e-6, 1e-3, 60, 1e-9
 EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-BEYOND = (1.0 + 1e-12, 1.0 + 1e-9, 1.0 + 1e-6)  # margins of 1, scaled so that none is below
+BEYOND = (1.0 + 1e-12, 1.0 + 1e-9, 1.0 + 1e-6)  # margins of 1, scaled so that none is smaller
 
 
 @dataclass(frozen=True, repr=False)
 class LinearProgram(Solver):
-    """The least mean hinge loss, without a penalty: a linear program, solved by HiGHS.
+    """Minimise the mean hinge loss without a penalty, as a linear program solved by HiGHS.
 
-    For two classes, or Crammer and Singer's for more. Solved in the dual, which has a row per
-    weight and not one per row of the data:
+    For two classes, or Crammer and Singer's loss for more. It solves the dual, which has one row
+    per weight instead of one per sample:
 
         most of sum_ic alpha_ic   with   sum_ic alpha_ic ((x_i, 1) for d less that for c) = 0
         and, for every row, alpha_ic >= 0, sum_c alpha_ic <= p_i
 
     with p the rows' shares of all weight, d a row's class and c its rivals; the weights are the
-    prices of the first conditions. Every step tells the same; what HiGHS leaves open is told as
-    remaining.
+    prices of the first conditions. Every step is the same; the optimality gap that HiGHS leaves is
+    its predicted decrease.
 
     See Also
     --------
     DualAscent : the hinge with a penalty.
-    separability : whether the least loss is 0.
+    separability : whether the smallest loss is 0.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class LinearProgram(Solver):
     name = "LinearProgram"
 
     def check(self, objective: Objective) -> None:
-        """The hinge without a penalty, on rows in memory or few enough to be taken there."""
+        """Only the hinge without a penalty, with rows in memory or few enough to copy."""
         loss, l2 = objective.loss, objective.penalty.l2
         if not is_hinge(loss) or l2 > 0.0:
             what = f"l2={l2:g}" if is_hinge(loss) else f"loss={loss.name!r}"
@@ -90,10 +90,10 @@ class LinearProgram(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The minimum, again and again; the start or zeros, if none was found below."""
+        """Yield the minimum repeatedly; the start or zeros if none better was found."""
         if state is None:
             best, J, mistakes, _ = lowest(objective, W)
-            remaining = J  # no loss is negative
+            remaining = J  # losses are not negative
             found = _solve(objective) if J > 0.0 else None
             if found is not None:
                 there, least = found
@@ -115,25 +115,25 @@ class LinearProgram(Solver):
 
 
 def is_hinge(loss: Loss) -> bool:
-    """Whether a loss is the hinge, for two classes or more: the one with a kink of known dual."""
+    """Whether a loss is the hinge, for two or more classes."""
     return has_dual(loss) and not loss.smooth
 
 
 def is_small(objective: Objective) -> bool:
-    """Whether the program can be solved in sane time."""
+    """Whether the program is small enough to be solved in reasonable time."""
     k, d = objective.shape
     return objective.source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
 
 
 def solvable(objective: Objective) -> bool:
-    """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
+    """Whether ``LinearProgram`` supports the objective, and the program is small enough."""
     return is_small(objective) and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 
 def _solve(objective: Objective) -> tuple[Array, float] | None:
-    """Weights, and the least J that the dual tells; None where HiGHS finds no end.
+    """Weights, and the lowest J that the dual proves; None if HiGHS finds no solution.
 
-    In variables in which features are centred and of one scale: tolerances are absolute.
+    In variables that are centred and scaled, because tolerances are absolute.
     """
     if not isinstance(objective.source, InMemory):
         objective = objective.on_rows(objective.source.sample(objective.source.n_rows))
@@ -142,7 +142,7 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
     rows, y = source.take(present).block().rows.standardized(standardization), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
-    c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
+    c = weight * (len(present) / source.weight_sum)  # about 1, like all other numbers
     found = (
         _two_classes(rows, y, c)
         if k == 1
@@ -166,10 +166,10 @@ def _two_classes(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
 def _crammer_singer(
     rows: Array, y: Ints, k: int, c: Array, scores: Array
 ) -> tuple[Array, float] | None:
-    """The same for k classes, (k, d): with those rivals only that are near, and all that come near.
+    """The same for k classes, (k, d), with a growing set of rivals.
 
-    A rival that is nowhere above its row's loss does not change the minimum: to leave it out is
-    to leave out conditions of the primal, which are looked at again with the weights found.
+    A rival that is nowhere above its row's loss does not change the minimum: leaving it out
+    drops constraints of the primal, which are checked again at the resulting weights.
     """
     each = np.arange(len(y))
     above = _rival_losses(scores, y)
@@ -207,7 +207,7 @@ def _program(conditions: Any, k: int, **each: Any) -> tuple[Array, float] | None
 
 
 def _rival_losses(scores: Array, y: Ints) -> Array:
-    """What a rival would make a row lose; 0 for its own class."""
+    """Loss of each row against each rival; 0 for its own class."""
     each = np.arange(len(y))
     above = scores + 1.0 - scores[each, y][:, None]
     above[each, y] = 0.0
@@ -215,7 +215,7 @@ def _rival_losses(scores: Array, y: Ints) -> Array:
 
 
 def _nearly_unpenalised_scores(objective: Objective, present: Ints) -> Array:
-    """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
+    """Scores of the rows with a tiny penalty, which decide the initial rivals."""
     some = objective.with_penalty(L2(HARDLY))
     W = np.zeros(objective.shape)
     for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
@@ -236,7 +236,7 @@ def _differences(rows: Array, y: Ints, row: Ints, rival: Ints, k: int) -> csr_ar
 
 
 def _without_rounding(objective: Objective, W: Array) -> Array:
-    """Rows that are all right up to rounding get margins of 1 and no less: J is then 0."""
+    """Scale W so that rows correct up to rounding have margins of at least 1: J is then 0."""
     J, mistakes = objective.value(W)
     if mistakes > 0.0 or J == 0.0:
         return W

@@ -1,7 +1,7 @@
 """Coordinate descent on a second-order model, by columns.
 
 Problem     min over w and a free bias of a quadratic in the scores of rows, with absolute values
-            and squares of w beside it.
+            and squares of w added to it.
 Input       The columns, the slopes and curvatures of the rows, weights to begin with.
 Output      Weights where an epoch gains next to nothing.
 Algorithm   Epochs over all weights, and between them over those that are not 0, with Anderson's
@@ -71,7 +71,7 @@ class ModelDescent:
         support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
         affordable = self.epochs_of_products(support)
         share = self.columns.n_values_of(support) / max(self.columns.rows.n_values, 1)
-        met = [self.w.copy()]
+        points = [self.w.copy()]
         for _ in range(MOST_EPOCHS):
             if self.spent >= affordable:
                 self.minimise_on(support)
@@ -82,10 +82,10 @@ class ModelDescent:
             self.epochs += share
             if self.epoch(zeros=False) <= enough:
                 return False
-            met.append(self.w.copy())
-            if len(met) > MEMORY:
-                self.extrapolate(np.array(met))
-                met = [self.w.copy()]
+            points.append(self.w.copy())
+            if len(points) > MEMORY:
+                self.extrapolate(np.array(points))
+                points = [self.w.copy()]
         return False
 
     def epochs_of_products(self, support: Ints) -> float:
@@ -99,11 +99,11 @@ class ModelDescent:
 
     def epoch(self, zeros: bool) -> float:
         """One look at all weights, or at those that are not 0; what it gains, at least."""
-        told = self.columns.rows.column_descent(
+        result = self.columns.rows.column_descent(
             self.model, self.w, self.slope, self.shift, zeros=zeros, max_epochs=1, enough=0.0
         )
-        self.shift = told.shift
-        return told.gain
+        self.shift = result.shift
+        return result.gain
 
     def minimise_on(self, support: Ints) -> None:
         """By Newton's steps with signs fixed, and coordinate descent, on products of columns."""
@@ -121,15 +121,15 @@ class ModelDescent:
         w[support] = u
         self.go_to(w)
 
-    def extrapolate(self, met: Array) -> None:
+    def extrapolate(self, points: Array) -> None:
         """Go to the mean of weights whose changes nearly cancel, if the model is lower there."""
-        changes = np.diff(met, axis=0)
+        changes = np.diff(points, axis=0)
         with one_blas_thread(MEMORY * float(changes.size)):
             products = changes @ changes.T
             products[np.diag_indices(MEMORY)] += FLAT * np.trace(products)
             factors = np.linalg.solve(products, np.ones(MEMORY))
             if abs(factors.sum()) > 0.0:
-                self.go_to((factors / factors.sum()) @ met[1:])
+                self.go_to((factors / factors.sum()) @ points[1:])
 
     def go_to(self, w: Array) -> None:
         """If the model is lower there."""

@@ -31,18 +31,18 @@ from .row_systems import RowNewton, has_row_systems
 
 @dataclass(frozen=True, repr=False)
 class Newton(Solver):
-    """Each step solves the second-order model of J, then halves the step until J falls.
+    """Each step solves the second-order model of J, then is halved until J decreases.
 
     Up to ``direct_weights`` features (times the square of the classes, if there are more than
     two) the second derivative is formed and factored. With a penalty, two classes and fewer rows
-    than features, an equivalent system with an unknown for each row is solved instead. Beyond that,
-    products of the second derivative with vectors feed conjugate gradients.
+    than features, an equivalent system with one unknown per row is solved instead. Above that,
+    conjugate gradients use products of the second derivative with vectors.
 
     Parameters
     ----------
     direct_weights : int
-        Most weights, or rows, for which systems of equations are solved directly; beyond, by
-        conjugate gradients.
+        Maximum number of weights, or rows, for which linear systems are solved directly; above
+        this, conjugate gradients are used.
 
     See Also
     --------
@@ -72,7 +72,7 @@ class Newton(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def expected_state(self, objective: Objective) -> Check:
@@ -103,7 +103,7 @@ class Newton(Solver):
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
             length, W, then = backtrack(objective.value_and_gradient, W, at, direction, slope)
-            decrease = -0.5 * slope if length > 0.0 else 0.0  # it cannot move: rounding
+            decrease = -0.5 * slope if length > 0.0 else 0.0  # rounding prevents progress
             yield Step(
                 W, {"weights": W}, then.value, then.mistakes, predicted_decrease=decrease,
                 gradient=then.gradient,
@@ -113,9 +113,9 @@ class Newton(Solver):
 def truncated_newton_direction(
     objective: Objective, W: Array, gradient: Array, standardization: Standardization
 ) -> Array:
-    """An approximate Newton direction, in variables in which curvature is about 1.
+    """An approximate Newton direction, in variables in which the curvature is about 1.
 
-    Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
+    The accuracy increases as the gradient vanishes, so convergence is faster than linear.
     """
 
     def product(u: Array) -> Array:

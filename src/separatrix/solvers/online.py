@@ -3,7 +3,7 @@
 Problem     min J(W), the weighted mean loss plus l1 |w|_1 + l2 |w|^2, or the perceptron's rule on
             its loss.
 Input       A source whose rows can be visited in the order given or in random ones; step sizes.
-Output      W after every epoch (or every update), and J and the mistakes as they were met.
+Output      W after every epoch (or every update), and J and the mistakes measured on the way.
 Algorithm   W <- W - step * (gradient of the next row or batch), for the perceptron only after a
             mistake; a fresh permutation every epoch. Averaged over all updates if asked for.
             With l1 every weight is then due step * l1 nearer to 0, and no further: it receives
@@ -46,7 +46,7 @@ NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
 class Look(NamedTuple):
-    """What a step tells of the rows looked at, and the size of the step."""
+    """Report of a step: the visited rows and the step size."""
 
     visited: Ints
     step_size: float
@@ -54,13 +54,13 @@ class Look(NamedTuple):
 
 @dataclass
 class OnlineRun:
-    """A run over rows, taken pass by pass or update by update with the same bits.
+    """A run over rows, pass by pass or update by update with the same bits.
 
-    Each pass has the permutation of (seed, number of the pass), so that the state is a few
-    numbers and the weights.
+    Each pass uses the permutation of (seed, pass number), so the state is a few numbers and the
+    weights.
 
-    With ``adapts`` the step keeps its pace as long as the objective met in a pass is lower than
-    ever, and is cut after a pass for which it is not.
+    With ``adapts`` the step size is kept while the objective measured in a pass is the lowest so
+    far, and is reduced after a pass for which it is not.
     """
 
     objective: Objective
@@ -147,7 +147,7 @@ class OnlineRun:
         )  # fmt: skip
 
     def epochs(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
-        """One pass after another, in pieces of so many updates."""
+        """One pass after another, in pieces with a limited number of updates."""
         ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
             if self.objective.source.parts is not None:
@@ -157,16 +157,16 @@ class OnlineRun:
             ahead = min(2 * ahead, most)
 
     def _most_ahead(self) -> int:
-        """How many passes may be made before anybody looks at the first: short ones, all alike."""
+        """Number of passes that may be made in one call before the first is inspected."""
         source, loss = self.objective.source, self.objective.loss
         alike = isinstance(self.schedule, Constant) and not self.adapts
-        alike = alike and self.weights.received is None  # which would have to be told of each
+        alike = alike and self.weights.received is None  # else reported for each pass
         if not alike or not isinstance(source, InMemory) or loops.compiled(loss) is None:
             return 1
         return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
 
     def _several_epochs(self, count: int) -> Iterator[Step]:
-        """Several passes in one call; each is then told as if it had been made alone."""
+        """Several passes in one call, each reported as if it had been made alone."""
         source, V = self.objective.source, self.weights.v
         shuffle = Shuffle(self.seed, self.passes, count) if self.shuffle else None
         ((block, order),) = source.visits(shuffle)
@@ -197,7 +197,7 @@ class OnlineRun:
             yield from self.one_pass(1, self.batch)
 
     def one_pass(self, max_updates: int, most_rows: int | None = None) -> Iterator[Step]:
-        """One pass, in pieces of so many updates; with ``most_rows``, of so many rows looked at."""
+        """One pass in pieces of limited updates; with ``most_rows``, of limited visited rows."""
         shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
@@ -316,7 +316,7 @@ class OnlineRun:
         rows: Ints | None,
         value: float | None = None,
     ) -> Step:
-        """The end of a pass; J as it was met, unless it is known better."""
+        """The end of a pass; J as measured during the pass, unless a better value is known."""
         if self.common is not None:
             loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights

@@ -1,13 +1,13 @@
-"""Row by row over parts that others hold: iterative parameter mixing.
+"""Row-by-row training on partitions: iterative parameter mixing.
 
-Problem     As row by row, where rows lie in parts that cannot be visited one after another.
-Input       Weights W; parts of the rows, each with whoever holds it; step sizes.
-Output      W after every pass, and J and the mistakes as all parts met them.
-Algorithm   Every part is passed over once, row by row, from the same W, to weights W_i of its own.
+Problem     Row-by-row training if rows are in partitions that cannot be visited in sequence.
+Input       Weights W; partitions of the rows on their workers; step sizes.
+Output      W after every pass, and J and the mistakes measured on all partitions.
+Algorithm   Every partition is passed over once, row by row, from the same W, giving weights W_i.
             Then W <- W + sum_i mu_i (W_i - W). For the perceptron mu_i is the share of part i in
             the mistakes of the pass; with a penalty, and for other losses, all are equal: so the
             step is to first order the one along the gradient of J, however uneven the parts.
-            Where the step is cut by how J goes on, J is that of the mixed W, told a pass later.
+            If the step is adapted to J, it uses J of the mixed W, which is known one pass later.
 Paper       McDonald, Hall and Mann, Distributed training strategies for the structured perceptron,
             NAACL 2010. Theorem 3: on rows within R of the origin and with a margin gamma, the sum
             of mu_i k_i over all parts and passes, k_i the mistakes of part i, is at most
@@ -106,11 +106,11 @@ class PartPass(Sum[Passed]):
 
     @property
     def whole_parts(self) -> bool:
-        """Rows are met one after another."""
+        """Rows are visited one after another."""
         return True
 
     def of(self, block: Block) -> Passed:
-        """Of one part; mistakes and loss are those met, each row before its update."""
+        """One partition; mistakes and loss are measured on each row before its update."""
         order = block.present
         count = len(block.y) if order is None else len(order)
         if not count:

@@ -1,8 +1,8 @@
-"""The perceptron: its mistakes one after another, or all at once.
+"""The perceptron: online or batch updates on mistakes.
 
 Problem     Weights W = (w, b) that put every row on its side: y (w.x + b) > 0.
 Input       Rows, their labels and weights; step sizes; a start, zeros unless given.
-Output      W after every pass, the mistakes met in it and which rows they were.
+Output      W after every pass, and the mistakes made in it, with their rows.
 Algorithm   ``Rosenblatt``: (w, b) += step * y * (x, 1) at every row that is a mistake, in the
             order given or in a random one. ``BatchPerceptron``: the sum of these over all mistakes,
             once per pass. For k classes the true one gains what the best rival loses.
@@ -34,22 +34,22 @@ from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
 class Rosenblatt(Solver):
     """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
 
-    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row. A shuffled order is
-    a permutation of all rows, or of those of each block where a source is read block by block.
+    With a penalty, ``w`` is first multiplied by ``1 - 2 * step * l2`` at every row. With shuffling,
+    each pass is a permutation of all rows, or of those of each block if read block by block.
 
     Parameters
     ----------
     learning_rate : number, schedule or callable
         Step size, or ``t -> step size`` with t counting rows.
     shuffle : bool
-        A fresh order of the rows in every pass, from one seed; else the order given.
+        Shuffle the rows in every pass, from one seed; otherwise keep the given order.
     average : bool
         Keep the mean of the weights after every row.
 
     See Also
     --------
     Perceptron : the estimator that runs it.
-    BatchPerceptron : all mistakes of a pass at once.
+    BatchPerceptron : updates with all mistakes of a pass at once.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Rosenblatt(Solver):
     """Keep the mean of the weights after every row."""
 
     def check(self, objective: Objective) -> None:
-        """Only the perceptron loss."""
+        """Only the perceptron loss is supported."""
         if not is_perceptron(objective.loss):
             raise ValueError(
                 f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
@@ -76,12 +76,12 @@ class Rosenblatt(Solver):
         as_schedule(self.learning_rate, objective.penalty.l2)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Fixed order and constant step."""
+        """Whether the order is fixed and the step constant."""
         return not self.shuffle and constant_step(self.learning_rate)
 
     @property
     def by_row(self) -> bool:
-        """Yes."""
+        """Rows are visited one after another."""
         return True
 
     def _run(
@@ -96,7 +96,7 @@ class Rosenblatt(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One pass after another."""
+        """Yield one step per pass."""
         return self._run(objective, W, rng, state).epochs()
 
     def expected_state(self, objective: Objective) -> Check:
@@ -106,13 +106,13 @@ class Rosenblatt(Solver):
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One update after another; a step without ``rows`` ends a pass."""
+        """Yield one step per update; a step without ``rows`` ends a pass."""
         return self._run(objective, W, rng, state).epochs(max_updates=1)
 
     def visits(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One row after another."""
+        """Yield one step per row."""
         return self._run(objective, W, rng, state).visits()
 
 
@@ -130,7 +130,7 @@ class BatchPerceptron(Solver):
     See Also
     --------
     Perceptron : ``update="batch"`` runs it.
-    Rosenblatt : one mistake after the other.
+    Rosenblatt : updates with one mistake after the other.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class BatchPerceptron(Solver):
     average: bool = False
 
     def check(self, objective: Objective) -> None:
-        """Only the perceptron loss, and no penalty."""
+        """Only the perceptron loss without a penalty is supported."""
         if not is_perceptron(objective.loss):
             raise ValueError(
                 f"BatchPerceptron is the perceptron rule and knows no loss "
@@ -160,7 +160,7 @@ class BatchPerceptron(Solver):
         as_schedule(self.learning_rate)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """If the step is constant."""
+        """Whether the step is constant."""
         return constant_step(self.learning_rate)
 
     def steps(
@@ -193,7 +193,7 @@ class BatchPerceptron(Solver):
 
 @dataclass(frozen=True)
 class Mistaken(Sum[tuple[float, float, Array, list[Ints]]]):
-    """Loss, weighted mistakes, what they add to the weights, and which rows they are."""
+    """Loss, weighted mistakes, their sum for the weights, and which rows they are."""
 
     loss: Loss
     W: Array

@@ -1,9 +1,9 @@
-"""Variables in which the Hessian of J, taken on a sample of the rows, is about the identity.
+"""Variables in which the Hessian of J, estimated on a sample of the rows, is about the identity.
 
 Problem     R with R'R = H_S(V), the Hessian of J at weights V on a random sample S of the rows.
 Input       J, a place V, and whether every class has an R of its own.
 Output      u -> R^-1 u and g -> R^-T g, between weights and the variables R w.
-Algorithm   S as large as an evaluation of all rows can pay for; then a Cholesky factorisation.
+Algorithm   S as large as one evaluation of all rows allows; then a Cholesky factorisation.
 Paper       Byrd, Chin, Neveitt and Nocedal, On the Use of Stochastic Hessian Information, SIAM
             Journal on Optimization 21 (2011).
 """
@@ -21,17 +21,17 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 
 MOST_LIFTS = 8
-# Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
+# Products of BLAS while an evaluation reads one value: the cost of a Hessian in evaluations.
 PRODUCTS_PER_READ = 15.0
 STEP_BYTES = 1e6  # that could be read while a step is prepared
-CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
+CLASSES_PER_READ = 3  # cost of computing scores, relative to reading the rows
 
 
 @dataclass(frozen=True)
 class CholeskyPreconditioner:
-    """Variables ``R u`` in place of standardised u, with R'R the second derivative somewhere.
+    """Variables ``R u`` instead of standardised u, with R'R the second derivative at some weights.
 
-    More than two classes share one R, from the mean of theirs, or have one each.
+    With more than two classes, all share one R, from their mean, or each has its own.
     """
 
     standardization: Standardization
@@ -43,16 +43,16 @@ class CholeskyPreconditioner:
         return cls(standardization, tuple(map(_factor, hessians)))
 
     def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
+        """Convert a derivative with respect to the weights to one with respect to the variables."""
         return self._solve(self.standardization.gradient(gradient), trans=1)
 
     def to_weights(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
+        """Convert a direction in the variables to one of the weights."""
         return self.standardization.to_weights(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
-        # One class after another: BLAS wakes its threads for several right sides at once, which
-        # costs small problems more than the solution does.
+        # One class after another: for several right-hand sides BLAS starts its threads, which for
+        # small problems takes longer than the solution.
         of_class = self.R if len(self.R) > 1 else self.R * len(right)
         return np.array([
             scipy.linalg.solve_triangular(R, each, trans=trans, check_finite=False)
@@ -80,9 +80,9 @@ def _factor(hessian: AnyArray) -> AnyArray:
 def hessian_cost(
     objective: Objective, rows: Objective | None, values: float | None = None
 ) -> float:
-    """How many evaluations cost as much as the second derivative of these rows, factored.
+    """The number of evaluations that cost as much as factoring the second derivative of these rows.
 
-    If so many values of each are multiplied: else all.
+    ``values`` of each row are multiplied; by default all.
     """
     if rows is None:
         return np.inf
@@ -96,7 +96,7 @@ def hessian_cost(
 def preconditioner(
     standardization: Standardization, sample: Objective | None, hessian_at: Array, per_class: bool
 ) -> Standardization | CholeskyPreconditioner:
-    """The variables of the sample's Hessian; the standardization's where there is none to take."""
+    """The variables of the sample's Hessian, or the standardisation if there is none to use."""
     if sample is None or not len(hessian_at):
         return standardization
     which = range(len(hessian_at)) if per_class else (None,)

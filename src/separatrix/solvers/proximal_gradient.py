@@ -1,4 +1,4 @@
-"""Gradient descent over all rows with a step that is found: proximal gradients.
+"""Proximal gradient descent over all rows with a step size search.
 
 Problem     min J(W) = smooth(W) + rest(W), the rest known by its proximal operator, or none.
 Input       J and the gradient of its smooth part.
@@ -29,11 +29,11 @@ from .base import State, Step
 from .line_search import SUFFICIENT_DECREASE
 
 MOST_HALVINGS = 60
-MEMORY = 10  # recent values of J that a searched step may not exceed
+MEMORY = 10  # recent values of J that a step may not exceed
 
 
 class ProximalStep(NamedTuple):
-    """Where a step leads: from the variables to ``factor * direction`` further."""
+    """Result of a step: ``factor * direction`` further in the variables."""
 
     weights: Array
     factor: float
@@ -41,14 +41,14 @@ class ProximalStep(NamedTuple):
 
     @property
     def square(self) -> float:
-        """Of its length."""
+        """Its squared length."""
         return self.factor * self.factor * dot(self.direction, self.direction)
 
 
 def moved(
     penalty: Penalty, standardization: Standardization, W: Array, g: Array, step: float
 ) -> ProximalStep:
-    """A step from W, g the gradient of the smooth part by the standardised variables."""
+    """A step from W; g is the gradient of the smooth part in the standardised variables."""
     if penalty.smooth:
         return ProximalStep(W - step * standardization.to_weights(g), -step, g)
     u, scale = standardization.from_weights(W), standardization.scale
@@ -59,10 +59,10 @@ def moved(
 def proximal_gradient(
     objective: Objective, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
-    """Steps of a length that is found on the way.
+    """Steps with a length that is chosen automatically.
 
-    Barzilai and Borwein (1988) take ``|s|^2 / s.y`` from the last step s and change of gradient y;
-    J may rise for a moment, so the search compares with the largest of its recent values (Grippo,
+    Barzilai and Borwein (1988) use ``|s|^2 / s.y`` with the last step s and change of gradient y;
+    J may rise temporarily, so the search compares with the largest of its recent values (Grippo,
     Lampariello and Lucidi, 1986).
     """
     penalty, standardization = objective.penalty, objective.checked_standardization()
@@ -83,7 +83,7 @@ def proximal_gradient(
             if at.value <= recent.max() - SUFFICIENT_DECREASE * move.square / step:
                 break
             step *= 0.5 if np.isfinite(at.value) else 0.01
-        else:  # rounding leaves no way down, and to go on blindly might lead anywhere
+        else:  # rounding leaves no descent direction, and going on might lead anywhere
             step = 1.0
             move = moved(penalty, standardization, W, g, step)._replace(weights=W)
             at = objective.value_and_gradient(W)

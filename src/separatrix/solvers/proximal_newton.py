@@ -1,4 +1,4 @@
-"""Newton's method for a penalty that makes weights 0: each step on the features that may move.
+"""Newton's method for sparse penalties, on a working set of features.
 
 Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, or of lengths of groups of weights; smooth
             convex and twice differentiable, or squares that are not convex, of which a stationary
@@ -40,26 +40,26 @@ from .block_model import crawls, minimise_with_groups
 from .line_search import backtrack
 from .working_hessian import LossHessian, model_hessian, own_variables
 
-EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
-SMALLEST_WORKING_SET = 50  # features: fewer make a step hardly cheaper
-CHORD = 0.1  # of what the step before gained: a Hessian that leaves no more may serve again
-ROUGH = 3e-3  # of J: where a step gained more, or was none yet, a rough Hessian serves the next
+EPOCHS, ROUNDS = 10, 50  # epochs of coordinate descent between Newton steps, and rounds of both
+SMALLEST_WORKING_SET = 50  # features: fewer hardly make a step cheaper
+CHORD = 0.1  # share of the previous gain: a Hessian that gains less is not reused
+ROUGH = 3e-3  # of J: after a larger gain, or none yet, the next Hessian may be rough
 ROWS_A_VARIABLE, FEW = 10, 0.5  # of a sample for that, and the share of all rows that it may be
-ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
+ENOUGH = 1e-12  # relative to the model's gain so far: an epoch that gains less is the last
 
 
 @dataclass(frozen=True, repr=False)
 class ProximalNewton(Solver):
     """For ``l1``: each step minimises the second-order model of J over a working set of features.
 
-    Weights become exactly 0. Rows are read by sums alone, so they may be in files or on a cluster.
+    Weights become exactly 0. Only sums over rows are used, so rows may be in files or on a cluster.
 
     Parameters
     ----------
     most_variables : int
-        Of the model, at most: a weight for each class of each feature in the working set. Its
-        Hessian takes 8 bytes times their square, 32 MB by default, and about as much for each
-        thread. With more weights than that that are not 0, steps take them in turns.
+        Maximum size of the model: one weight per class for each feature in the working set. Its
+        Hessian takes 8 bytes times its square, 32 MB by default, and about as much for each
+        thread. If there are more non-zero weights than that, steps update them in turns.
 
     See Also
     --------
@@ -82,7 +82,7 @@ class ProximalNewton(Solver):
     most_variables: int = 2000
 
     def check(self, objective: Objective) -> None:
-        """Only losses with a quadratic model that has a minimum."""
+        """Only losses with a quadratic model that has a minimum are supported."""
         loss = objective.loss
         if not loss.has_convex_model:
             why = "is not convex and no square" if not loss.convex else "defines no curvature"
@@ -104,19 +104,19 @@ class ProximalNewton(Solver):
             )
 
     def holds_groups(self, objective: Objective) -> bool:
-        """Whether it has room for the largest group of features."""
+        """Whether the largest group of features fits into the model."""
         most = most_features(objective, self.most_variables)
         return bool(_group_sizes(objective).max() <= most)
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another, each with a working set of its own."""
+        """One step after another, each with its own working set."""
         W = finite_start(objective, W) if state is None else state["weights"]
         at = objective.value_and_gradient(W) if W.any() else objective.at_zeros()
         kept: State = {"gain": 0.0, "trusted": False, "ahead": False} | (state or {})
@@ -134,24 +134,24 @@ class ProximalNewton(Solver):
             V, gain = model_minimum(objective, W, at, features, held)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
-            decrease = gain if length > 0.0 else 0.0  # it cannot move: rounding
+            decrease = gain if length > 0.0 else 0.0  # rounding prevents progress
             trusted = length == 1.0 and gain <= CHORD * before and not rough
-            told = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
+            carried = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
             if ahead:
-                told |= held._asdict()
-            elif trusted:  # less than the Hessian itself, and the same bits
-                told |= {"features": held.features, "taken_at": taken_at}
+                carried |= held._asdict()
+            elif trusted:  # smaller than the Hessian itself, and the same bits
+                carried |= {"features": held.features, "taken_at": taken_at}
             yield Step(
-                W, told, at.value, at.mistakes,
+                W, carried, at.value, at.mistakes,
                 predicted_decrease=decrease, gradient=at.gradient, reads=1 + fresh,
             )  # fmt: skip
 
     def expected_state(self, objective: Objective) -> Check:
         """Weights; and a second derivative, or where it was taken."""
         W, features = array(*objective.shape), indices(objective.shape[1] - 1, increasing=True)
-        told = {"weights": W, "gain": real, "trusted": flag, "ahead": flag}
+        common = {"weights": W, "gain": real, "trusted": flag, "ahead": flag}
         taken = {"features": features, "taken_at": W}
-        known = entries(told, {**taken, "scale": array(None), "hessian": array(None, None, None)})
+        known = entries(common, {**taken, "scale": array(None), "hessian": array(None, None, None)})
 
         def check(name: str, state: State) -> None:
             known(name, state)
@@ -159,19 +159,19 @@ class ProximalNewton(Solver):
                 m, k = len(state["features"]) + 1, objective.shape[0]
                 blocks, size = (1, k * m) if objective.loss.column_loss is None else (k, m)
                 hessian = {"scale": array(m), "hessian": array(blocks, size, size)}
-                entries({**told, "features": features, **hessian})(name, state)
+                entries({**common, "features": features, **hessian})(name, state)
             elif state["trusted"]:
-                entries(told | taken)(name, state)
+                entries(common | taken)(name, state)
 
         return check
 
     def handed_on(self, state: State) -> State:
-        """Weights, and a second derivative to begin with, for features that come next too."""
+        """Weights and a second derivative to start with, also for the next features."""
         known = "hessian" in state
         return state | {"gain": np.inf, "trusted": known, "ahead": True}
 
     def _with_next(self, objective: Objective, gradient: Array, features: Ints) -> Ints:
-        """A working set, and as many features again that pull nearly hard enough."""
+        """A working set, and as many further features that are closest to becoming non-zero."""
         penalty, d = objective.penalty, objective.shape[1] - 1
         if penalty.groups is not None:
             return features
@@ -185,7 +185,7 @@ class ProximalNewton(Solver):
 
 
 def _some_rows(objective: Objective, features: int) -> Objective:
-    """The same on a sample that is enough for a rough second derivative, if there are far more."""
+    """The same on a sample for a rough second derivative, if there are far more rows."""
     size = 1 << (ROWS_A_VARIABLE * (features + 1) * objective.shape[0]).bit_length()
     if not isinstance(objective.source, InMemory) or size > FEW * objective.source.n_rows:
         return objective
@@ -193,14 +193,14 @@ def _some_rows(objective: Objective, features: int) -> Objective:
 
 
 def _held(objective: Objective, state: State) -> tuple[LossHessian, Array]:
-    """The second derivative that a run had in this state, and the weights to take it at again."""
+    """The second derivative of the run in this state, and the weights to compute it at again."""
     if "hessian" in state:  # handed on, from another strength perhaps: it stays in the state
         return LossHessian(*(state[name] for name in LossHessian._fields)), state["weights"]
     return LossHessian.at(objective, state["taken_at"], state["features"]), state["taken_at"]
 
 
 def working_set(objective: Objective, W: Array, gradient: Array, most_variables: int) -> Ints:
-    """The features to move, in increasing order: those with weights, and as many that pull most."""
+    """The features to update, sorted: those with non-zero weights, and as many that pull most."""
     penalty, pull = objective.penalty, pull_by_class(objective, W, gradient)
     pulls = np.max(penalty.lengths(pull), axis=0)
     weighed = np.any(penalty.lengths(W[:, :-1]) != 0.0, axis=0)
@@ -210,7 +210,7 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
     chosen = weighed | (pulls > 0.0)
     if sizes[chosen].sum() > room:
         candidates = np.flatnonzero(chosen)
-        # Those with weights first, unless they would take all the room there is.
+        # Those with non-zero weights first, unless they would take all the space.
         first = np.where(weighed, np.inf, pulls) if 2 * n_weighed <= most else pulls
         order = candidates[np.argsort(-first[candidates], kind="stable")]
         room = max(room, int(sizes[order[0]]))
@@ -219,9 +219,9 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
 
 
 def pull_by_class(objective: Objective, W: Array, gradient: Array) -> Array:
-    """How far each weight (k, d) is from its condition.
+    """Violation of the optimality condition by each weight (k, d).
 
-    In variables in which J curves by about 1, the biases at their best.
+    In variables in which J has curvature about 1, with the biases at their optimum.
     """
     pull = objective.penalty.violation(W, balanced(objective, gradient))[:, :-1]
     by_scale: Array = pull / objective.standardization.scale[:-1]
@@ -229,7 +229,7 @@ def pull_by_class(objective: Objective, W: Array, gradient: Array) -> Array:
 
 
 def balanced(objective: Objective, gradient: Array) -> Array:
-    """The gradient about as it is once the biases are at their best."""
+    """The approximate gradient once the biases are at their optimum."""
     found = gradient.copy()
     if objective.intercept:
         found[:, :-1] -= gradient[:, -1:] * objective.standardization.mean
@@ -237,7 +237,7 @@ def balanced(objective: Objective, gradient: Array) -> Array:
 
 
 def most_features(objective: Objective, most_variables: int) -> int:
-    """That a working set may have."""
+    """Maximum working-set size."""
     k, penalty = objective.shape[0], objective.penalty
     # The classes of a column loss have a Hessian each, unless groups tie them; others share it.
     tied = penalty.groups is not None and penalty.numbers is None
@@ -246,7 +246,7 @@ def most_features(objective: Objective, most_variables: int) -> int:
 
 
 def _group_sizes(objective: Objective) -> Ints:
-    """How many features each group has, which move together; those of no group have their own."""
+    """Size of the group of each feature; features without a group have their own."""
     penalty, d = objective.penalty, objective.shape[1] - 1
     if penalty.numbers is not None:
         return np.bincount(penalty.numbers, minlength=len(penalty.thresholds))
@@ -256,9 +256,9 @@ def _group_sizes(objective: Objective) -> Ints:
 def model_minimum(
     objective: Objective, W: Array, at: Evaluation, features: Ints, held: LossHessian
 ) -> tuple[Array, float]:
-    """Where the second-order model of J is least, the weights of other features as in W.
+    """Minimum of the second-order model of J, other features fixed as in W.
 
-    And how much lower it is there, at least.
+    Also a lower bound on the decrease.
     """
     whole, some = objective.standardization, np.append(features, -1)
     own, hessian = own_variables(objective, features), model_hessian(objective, held, features)
@@ -286,22 +286,22 @@ def model_minimum(
 
 
 def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array) -> float:
-    """Lower ``quadratic(u) + sum of thresholds |u|`` until nothing is left to gain; u follows.
+    """Minimise ``quadratic(u) + sum of thresholds |u|`` over u, in place.
 
-    By how much: from its minimum it rises by half of ``way' H way`` or more.
+    Return a bound on the decrease: from its minimum it rises by half of ``way' H way`` or more.
     """
     gained, start, before, free = 0.0, u.copy(), np.inf, bool(np.any(thresholds == 0.0))
     for _ in range(ROUNDS):
         signs = np.sign(u)
-        told = loops.coordinate_descent(
+        result = loops.coordinate_descent(
             hessian, thresholds, u, slope, max_epochs=EPOCHS, enough=ENOUGH * gained
         )
-        gained += told.gain
-        if told.gain <= ENOUGH * gained:
+        gained += result.gain
+        if result.gain <= ENOUGH * gained:
             break
         gain = newton_step(hessian, thresholds, u, slope)
         gained += gain
-        # A bias, or what all classes share, may be flat: then such steps still lead somewhere.
+        # A bias, or a shift of all classes, may have no curvature: such steps still make progress.
         if not free and crawls(gain, before, gained) and np.array_equal(np.sign(u), signs):
             break
         before = gain
@@ -311,10 +311,10 @@ def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array
 
 
 def newton_step(hessian: Array, thresholds: Array, u: Array, slope: Array) -> float:
-    """To the minimum with the signs fixed, or as far as signs hold; what that gains.
+    """Step to the minimum with the signs fixed, or as far as signs hold; return the gain.
 
-    A variable whose sign would change is set to 0, all at once if that gains more than the way to
-    the first of them does.
+    A variable whose sign would change is set to 0; all of them at once if that gains more than
+    the step to the first of them.
     """
     moving = np.flatnonzero(((u != 0.0) | (thresholds == 0.0)) & (hessian.diagonal() > 0.0))
     if not len(moving):
@@ -322,7 +322,7 @@ def newton_step(hessian: Array, thresholds: Array, u: Array, slope: Array) -> fl
     sign = np.where(thresholds[moving] > 0.0, np.sign(u[moving]), 0.0)
     here, H = u[moving], hessian[np.ix_(moving, moving)]
     pull = slope[moving] + thresholds[moving] * sign
-    # Where H is flat, as for a shift of all classes, the way is long, and the first sign ends it.
+    # If H is flat, as for a shift of all classes, the step is long and ends at a sign change.
     best = here + damped_solve(H, -pull, H.diagonal())
     crossed = (sign != 0.0) & (sign * best <= 0.0)
     if not np.all(np.isfinite(best)):

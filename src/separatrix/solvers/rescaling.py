@@ -1,4 +1,4 @@
-"""What only rescales a run of the perceptron: steps and weights of rows, kept from rounding."""
+"""Step sizes and row weights that only rescale a perceptron, kept from rounding."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
 from .base import State
 
-EQUAL_WEIGHT_SUMS = 1e-9  # but for rounding
+EQUAL_WEIGHT_SUMS = 1e-9  # up to rounding
 
 
 def is_perceptron(loss: Loss) -> bool:
-    """Whether a loss is the perceptron's."""
+    """Whether a loss is the perceptron loss."""
     # By exact class: the loops apply its rule, and a subclass may differ.
     return type(loss) in (PerceptronLoss, JointPerceptron)
 
@@ -28,11 +28,10 @@ def constant_step(learning_rate: object) -> bool:
 
 
 def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> float:
-    """The step to leave out of a perceptron run and multiply in at its end; 1 if none.
+    """The step size to divide out of a perceptron run and to multiply in at its end; 1 if none.
 
-    From zero, with a constant step and no penalty, the step only rescales the weights in exact
-    arithmetic. With a step such as 0.1 rounding would lead such a run astray: so it is done
-    with step 1.
+    From zero, with a constant step and no penalty, the step size only rescales the weights in exact
+    arithmetic. With a step size such as 0.1, rounding would change such a run, so it uses step 1.
     """
     schedule = as_schedule(learning_rate, objective.penalty.l2)
     if isinstance(schedule, Constant) and only_rescales(objective, schedule, W):
@@ -41,15 +40,15 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
 
 
 def only_rescales(objective: Objective, learning_rate: LearningRate, W: Array) -> bool:
-    """Whether a perceptron's steps, multiplied by a number, give as many times the weights."""
+    """Whether scaling a perceptron's steps scales its weights by the same factor."""
     schedule = as_schedule(learning_rate, objective.penalty.l2)
     return isinstance(schedule, Constant) and not objective.penalty.l2 and not W.any()
 
 
 def common_weight(source: Source) -> float | None:
-    """The weight of every row, if they are equal but not 1; rows of weight 0 are absent.
+    """The common weight of all rows, if it is not 1; rows of weight 0 are ignored.
 
-    Such rows count as 1 each, exactly: ``weight * (rows / sum of weights)`` would be rounded.
+    Such rows count as exactly 1 each: ``weight * (rows / sum of weights)`` would be rounded.
     """
     if source.weight_sum == source.n_rows:
         return None
@@ -59,16 +58,15 @@ def common_weight(source: Source) -> float | None:
 
 @dataclass(frozen=True)
 class WeightRanges(Sum[tuple[list[float], list[float]]]):
-    """Smallest and largest weight above 0 of each block."""
+    """Smallest and largest positive weight of each block."""
 
     def of(self, block: Block) -> tuple[list[float], list[float]]:
-        """Of one block."""
         some = block.weights[block.weights != 0.0]
         return [float(some.min(initial=np.inf))], [float(some.max(initial=0.0))]
 
 
 def weight_scale(source: Source, state: State | None, common: float | None) -> float:
-    """Number of rows over the sum of their weights, with those of a stream before."""
+    """Number of rows divided by the sum of their weights, including earlier rows of a stream."""
     rows, weights = (0, 0.0) if state is None else (state["rows_before"], state["weight_before"])
     if common is None:
         return float((rows + source.n_rows) / (weights + source.weight_sum))
@@ -78,5 +76,5 @@ def weight_scale(source: Source, state: State | None, common: float | None) -> f
 
 
 def near_power(scale: float) -> float:
-    """A power of two near a scale: to multiply by it leaves all digits as they are."""
+    """A power of two near a scale: multiplying by it is exact."""
     return float(2.0 ** np.round(np.log2(scale)))

@@ -1,4 +1,4 @@
-"""Newton's systems of J with an unknown for each row, where rows are fewer than features.
+"""Newton systems with one unknown per row, for fewer rows than features.
 
 Problem     (sum_i p_i c_i (x_i, 1)(x_i, 1)' + 2 l2 diag(1, ..., 1, 0)) u = -g for two classes, with
             c_i the curvature of row i's loss by its score.
@@ -25,9 +25,9 @@ from .system_size import drowns_penalty
 
 
 def has_row_systems(objective: Objective) -> bool:
-    """Whether Newton's systems have an equivalent with fewer unknowns, one for each row.
+    """Whether equivalent Newton systems with one unknown per row are smaller.
 
-    For two classes, rows in memory and a penalty that their products do not drown.
+    For two classes, rows in memory and a penalty that is not lost in products of rows.
     """
     source = objective.source
     fewer = isinstance(source, InMemory) and source.n_rows < source.n_features
@@ -38,7 +38,7 @@ def has_row_systems(objective: Objective) -> bool:
 
 @dataclass
 class RowSpaceSystem:
-    """Newton's system of J for two classes in the space of n rows, factored.
+    """Newton system for two classes in the space of n rows, factored.
 
     With U the rows times the root of their curvature and q = U (w, b) the unknowns,
     ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
@@ -59,7 +59,7 @@ class RowSpaceSystem:
         self._by_bias = self._inverse(self.root) if self.intercept else np.empty(0)
 
     def solve(self, gradient: Array) -> Array:
-        """Newton's direction against a gradient (1, d + 1)."""
+        """Newton direction for a gradient (1, d + 1)."""
         twice, without_bias = 2.0 * self.l2, gradient.copy()
         without_bias[:, -1] = 0.0
         q, bias = self._inverse(-self.root * self.rows.scores(without_bias)[:, 0] / twice), 0.0
@@ -74,7 +74,7 @@ class RowSpaceSystem:
 
 @dataclass(frozen=True)
 class RowNewton:
-    """Newton's directions for rows in memory, whose products are computed once."""
+    """Newton directions for rows in memory, whose products are computed once."""
 
     objective: Objective
     loss: MarginLoss
@@ -89,7 +89,7 @@ class RowNewton:
             return cls(objective, loss, source.gram())
 
     def direction(self, W: Array, gradient: Array) -> Array:
-        """At weights (1, d + 1), against the gradient there."""
+        """Direction at weights (1, d + 1), given the gradient there."""
         objective, source = self.objective, self.objective.in_memory
         curvature = self.loss.curvature(source.y * source.scores(W)[:, 0])
         if source.weight is not None:

@@ -1,7 +1,7 @@
-"""How long a step of gradient descent may be: bounds on the curvature of rows and batches.
+"""Step sizes of gradient descent, from bounds on the curvature of rows and batches.
 
-Input: an objective, and how many rows make a batch. Output: a step after which no row's own loss,
-if it is smooth, can be higher, however long the row and whatever its weight.
+Input: an objective, and the batch size. Output: a step size for which no update increases the loss
+of its row, if that is smooth, for any length and weight of the row.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ..objective import Objective
 from ..objective.objective import SAMPLE_ROWS
 from .thresholds import EIGEN_FEATURES
 
-NO_FURTHER = 2.0  # than the distance to a row's own minimum
-LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
+NO_FURTHER = 2.0  # times the distance to a row's own minimum
+LARGER = 1.2  # a sample's largest eigenvalue may be smaller than that of all rows
 
 
 def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:
-    """One over a bound on the curvature of the mean loss of a batch; None: of all rows.
+    """Inverse of a bound on the curvature of the mean loss of a batch; None: of all rows.
 
-    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
-    batches that eigenvalue itself takes over, found on a sample of the rows. Rows, and batches
-    of a given order, may be longer or weigh more than the mean by far: none of them is left
-    further beyond its own minimum than it came from.
+    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; for larger
+    batches that eigenvalue itself is used, estimated on a sample of the rows. Single rows, and
+    batches in a given order, may be much longer or heavier than the mean: none is left further
+    beyond its own minimum than it was before it.
     """
     curvature = objective.loss.max_curvature or 1.0
     objective.checked_standardization()  # refuses features that such a step would never move
@@ -50,7 +50,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
 def largest_second_moment(objective: Objective, trace: float, larger: float = 1.0) -> float:
     """Bound on the largest eigenvalue of the mean of (x, 1)(x, 1)', whose trace is given.
 
-    That of a sample, so much larger; of many features the trace itself.
+    A sample's eigenvalue, enlarged; for many features the trace itself.
     """
     if objective.source.n_features > EIGEN_FEATURES:
         return trace
@@ -58,9 +58,9 @@ def largest_second_moment(objective: Objective, trace: float, larger: float = 1.
 
 
 def largest_row(objective: Objective) -> float:
-    """Most that a row alone adds to the second derivative in units of ``max_curvature``.
+    """Largest contribution of a single row to the second derivative, relative to ``max_curvature``.
 
-    Its weight, as a share of the mean weight, times |x|^2 + 1.
+    Its weight, relative to the mean weight, times |x|^2 + 1.
     """
     source = objective.source
     (largest,) = source.total(LargestRow(objective.intercept))
@@ -69,18 +69,17 @@ def largest_row(objective: Objective) -> float:
 
 @dataclass(frozen=True)
 class LargestRow(Sum[tuple[list[float]]]):
-    """Most that a row of each block adds: lists of several add up to the list of all."""
+    """Largest contribution of a row in each block, as lists that are concatenated."""
 
     intercept: bool
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """Its weight times |x|^2 + 1."""
         squares = block.rows.squared_norms() + self.intercept
         return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
 
 
 def largest_batch(objective: Objective, batch: int) -> float:
-    """The same of batches in the order given, found on some of them from all over the rows."""
+    """The same for batches in the given order, estimated on some of them from all over the data."""
     source, ask = objective.source, LargestBatch(batch, objective.intercept)
     if source.parts is None:
         largest = max(max(ask.of(block)[0]) for block, _ in source.visits())
@@ -91,7 +90,7 @@ def largest_batch(objective: Objective, batch: int) -> float:
 
 @dataclass(frozen=True)
 class LargestBatch(Sum[tuple[list[float]]]):
-    """Most that one of some batches of each block adds."""
+    """Largest contribution of one of some batches in each block."""
 
     batch: int
     intercept: bool
@@ -102,7 +101,6 @@ class LargestBatch(Sum[tuple[list[float]]]):
         return True
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """Of one block, whose rows that count are met as they stand."""
         X, y, weight = block.rows, block.y, block.weight
         rows = np.arange(len(y)) if block.present is None else block.present
         count, largest = -(-len(rows) // self.batch), 0.0

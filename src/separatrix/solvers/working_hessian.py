@@ -1,4 +1,4 @@
-"""The second derivative by the features that may move, kept while it serves.
+"""The second derivative with respect to a working set of features, reused while it is useful.
 
 Problem     Newton's steps for sparse weights need the Hessian of J by a working set of features, a
             read of the rows and products of every two of these: most of the work of a step.
@@ -6,7 +6,7 @@ Input       an objective, weights, and the features of the working set.
 Output      the Hessian of J's smooth part by their standardised variables and the biases.
 Algorithm   That of the mean loss is kept apart from the penalty's, so that it serves for another
             strength of it, too, and for fewer features: steps with an old one (chords) still lead
-            to the minimum, each leaves a share that tells whether it is too old.
+            to the minimum, and the share of the gain that each leaves shows if it is too old.
 Paper       Kelley, Iterative methods for linear and nonlinear equations (1995), section 5.4.1.
 """
 

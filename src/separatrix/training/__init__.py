@@ -1,1 +1,1 @@
-"""The one loop: it asks a solver for steps, watches them, and says in which word they end."""
+"""The training loop: it takes steps from a solver, checks the stopping rules and names the end."""

@@ -1,8 +1,8 @@
-"""Gradient descent on any function of a number or an array, and how it ended.
+"""Gradient descent on any function of a number or an array.
 
-Problem: a stationary point of f, given f and its gradient. Input: both as callables, a start, step
-sizes. Output: the point, every point on the way with its value, and a word for the end. Algorithm:
-x <- x - step * gradient(x), until it comes to rest, comes back or leaves all bounds.
+Problem: find a stationary point of f, given f and its gradient. Input: both as callables, a start,
+step sizes. Output: the point, every point on the way with its value, and the reason for the end.
+Algorithm: x <- x - step * gradient(x), until it converges, repeats or diverges.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ..numeric.types import Array
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from .cycles import CycleFinder
 
-# A point counts as met again if it is so near, as a share of how far the run went meanwhile, so
-# many steps later at least; what moves less, in units of its rounding, stands still.
+# A point counts as repeated if it is this close, relative to the distance covered meanwhile, at
+# least this many steps later; what moves less, in units of its rounding, stands still.
 SAME_POINT, STEPS_TO_NEAR_CYCLE, STANDS_STILL = 1e-13, 64, 64.0
-# Growth is told after so many steps; values that fall must have fallen so far, as the way down
-# from a saddle grows at first like one without end.
+# Growth is detected after this many steps; falling values must have fallen this far, because the
+# descent from a saddle point at first looks like divergence.
 STEPS_TO_GROWTH, FALLEN = 24, 1e32
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where gradient descent went, and how it ended.
+    """Path and end of a gradient descent.
 
     See Also
     --------
     gradient_descent : returns it.
-    DescentDisplay : draws it.
+    DescentDisplay : plots it.
 
     Examples
     --------
@@ -45,13 +45,13 @@ class Descent:
     """
 
     x: Any
-    """Where it ended."""
+    """The final point."""
     stop: str
-    """How: see :func:`gradient_descent`."""
+    """Why it ended: see :func:`gradient_descent`."""
     path: Array = field(repr=False)
-    """Every point from the start on, one per row."""
+    """Every point from the start, one per row."""
     values: Array = field(repr=False)
-    """The function at each of them."""
+    """The function at each point."""
 
 
 def gradient_descent(
@@ -65,37 +65,38 @@ def gradient_descent(
 ) -> Descent:
     """Follow ``x <- x - step * gradient(x)`` from ``start``, a number or an array.
 
-    ``stop`` says how it ended:
+    ``stop`` says why it ended:
 
-    - ``"converged"``: the largest entry of the gradient is at most ``tol`` times the largest ever
-      met. The point is stationary, if not always a minimum, let alone the lowest: it is that of
-      the basin the run started in; a start at which the gradient is 0 stays.
-    - ``"oscillating"``: with a constant step the run is back where it was, to the last bits, any
-      number of steps ago, having been elsewhere: it goes round for ever.
-    - ``"diverging"``: the point or the function grew beyond floating point; or ``max_iter`` steps
-      are over, and the function still rises (or falls, far below -1e32) while the steps grow by a
-      factor that does not fall.
-    - ``"undefined"``: the function or its gradient is not a number at a point.
-    - ``"max_iter"``: none of these. So ends what falls for ever at an even pace, as a linear
+    - ``"converged"``: the largest entry of the gradient is at most ``tol`` times the largest so
+      far. The point is stationary, but not always a minimum, let alone the global one; a start
+      with gradient 0 stays.
+    - ``"oscillating"``: with a constant step the run has returned to an earlier point, to the last
+      bits, after moving away from it: it repeats forever.
+    - ``"diverging"``: the point or the function overflowed floating point; or, after ``max_iter``
+      steps, the function still rises (or falls, far below -1e32) while the steps grow by a factor
+      that does not fall.
+    - ``"undefined"``: the function or its gradient is NaN at a point.
+    - ``"max_iter"``: none of these. A function that falls forever at a constant rate, such as a
+      linear one, also ends like this: it cannot be distinguished from a long way to a minimum.
       function does: no run can tell it from a long way to a minimum.
 
     Parameters
     ----------
     function, gradient : callables
-        Of a number or an array: the function, and its derivative of the same shape.
+        The function of a number or an array, and its derivative of the same shape.
     start : number or array
         The first point.
     learning_rate : number, schedule or callable
         Step size, or ``t -> step size``.
     tol : float
-        Beside the largest gradient met, what counts as none.
+        Tolerance relative to the largest gradient so far.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
 
     See Also
     --------
-    DescentDisplay : a picture of it, of one variable.
-    GradientDescent : the same on rows and a loss.
+    DescentDisplay : plots a descent in one variable.
+    GradientDescent : gradient descent on data and a loss.
 
     Examples
     --------
@@ -137,14 +138,14 @@ def gradient_descent(
 
 
 def _point(x: Array) -> Any:
-    """A number if the start was one."""
+    """Return a number if the start was one."""
     return float(x) if x.ndim == 0 else x
 
 
 def _value(function: Callable[[Any], float], x: Array) -> float:
     try:
         value = np.asarray(function(_point(x.copy())), dtype=float)
-    except OverflowError:  # Python's numbers raise where NumPy's become infinite
+    except OverflowError:  # Python floats raise where NumPy returns infinity
         return np.inf
     if value.size != 1:
         raise ValueError(
@@ -154,7 +155,7 @@ def _value(function: Callable[[Any], float], x: Array) -> float:
 
 
 def _gradient(gradient: Callable[[Any], Any], x: Array) -> Array:
-    """At x; where x or the gradient is beyond floating point, infinite."""
+    """Gradient at x; infinite if x or the gradient overflows."""
     if not np.all(np.isfinite(x)):
         return np.full(x.shape, np.inf)
     try:
@@ -169,7 +170,7 @@ def _gradient(gradient: Callable[[Any], Any], x: Array) -> Array:
 
 
 def _end(x: Array, value: float, size: float, small: float) -> str | None:
-    """What the point by itself says, with the size of its gradient, and what counts as small."""
+    """The end that follows from the point alone, its gradient norm, and what counts as small."""
     if not np.all(np.isfinite(x)) or np.isinf(value):
         return "diverging"
     if np.isnan(value) or np.isnan(size):
@@ -178,11 +179,11 @@ def _end(x: Array, value: float, size: float, small: float) -> str | None:
 
 
 class _DriftingCycleFinder(CycleFinder):
-    """Whether points come back, or nearly so.
+    """Finds cycles, exact or drifting.
 
-    The same bits are proof. Rounding may let a cycle drift: so a point that is nearly the same
-    counts too, but only long after, when a run that slowly draws nearer would show. Cycles as small
-    as the rounding of their points are those of a run that has arrived, or cannot move.
+    Equal bits are proof. Rounding may let a cycle drift, so a point that is nearly the same also
+    counts, but only after many steps, when slow convergence would show. Cycles as small as the
+    rounding of their points belong to runs that have converged or cannot move.
     """
 
     def __init__(self, start: Array) -> None:
@@ -202,11 +203,11 @@ class _DriftingCycleFinder(CycleFinder):
 
 
 def _grows(path: Array, values: Array) -> bool:
-    """Whether a run grows to its end, by a factor that does not fall.
+    """Whether a run grows by a factor that does not fall until its end.
 
-    In its second half, and compared with two steps before, as every other step may be shorter.
-    Where a function is quadratic the logarithm of its steps is convex, so that growth which slows
-    down is that of another function, and may end.
+    Checks the second half, comparing with two steps before, as every other step may be shorter.
+    For a quadratic function the logarithm of the steps is convex; growth that slows down belongs
+    to another function and may end.
     """
     if len(path) <= STEPS_TO_GROWTH:
         return False

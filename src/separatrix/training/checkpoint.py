@@ -1,7 +1,7 @@
-"""Runs that survive a crash: where they stand is written down, and taken up again.
+"""Checkpoints: the state of a run is saved to a file and restored after a crash.
 
-Input: a run, after every pass. Output: a file from which the same run, in another process, goes on
-with the same bits as if it had never been cut.
+Input: a run, after every pass. Output: a file from which another process continues the same run
+with the same bits as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -23,73 +23,73 @@ from .interrupt import gentle_termination
 from .loop import Info
 from .run import difference, plain
 
-MOST_TIME = 0.02  # of a run, that writing takes where its time is told in minutes
-TERMINATED = 143  # what a process that SIGTERM ended tells its shell
+MOST_TIME = 0.02  # share of the run time spent on writing, if ``every`` is a time
+TERMINATED = 143  # exit status of a process ended by SIGTERM
 
 
 class CheckpointedRun(Protocol):
-    """What a checkpoint is kept of: see :class:`separatrix.training.run.Run`."""
+    """A run that can be saved: see :class:`separatrix.training.run.Run`."""
 
     closing: Any
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it depends on."""
+        """Settings that determine the run."""
 
     @property
     def passes(self) -> int:
-        """How far it is."""
+        """Number of passes made."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it can be written down now."""
+        """Whether the state can be saved now."""
 
     def to_state(self) -> State:
-        """Where it stands."""
+        """The current state."""
 
     def restore(self, state: State) -> None:
-        """Stand there."""
+        """Restore a state."""
 
     def terminate(self) -> None:
-        """Come to an end soon."""
+        """End the run soon."""
 
 
 @dataclass
 class Checkpoint:
-    """A callback that keeps a run in a file, from which it goes on after a crash.
+    """A callback that saves a run to a file, from which it resumes after a crash.
 
-    Run the same program again: the fit goes on after the last pass that was written, to the same
-    weights, history, ``stop_`` and ``n_iter_``, bit for bit, as if it had never been cut. A run
-    that had ended returns at once; one that a callback, Ctrl-C or ``max_iter`` ended goes on, if
+    Run the same program again: the fit continues after the last saved pass, with the same
+    weights, history, ``stop_`` and ``n_iter_``, bit for bit, as if it had not been interrupted. A
+    finished run returns at once; a run ended by a callback, Ctrl-C or ``max_iter`` continues if
     ``max_iter`` allows.
 
     Parameters
     ----------
     path : str or path
-        The file. The one before is kept as ``path + ".previous"``, and taken if this one is
-        damaged. While one run has it, another is refused.
+        The file. The previous one is kept as ``path + ".previous"`` and used if this one is
+        damaged. Only one run at a time can use it.
     every : timedelta or int
-        How often to write: time, of which writing takes at most 2 % (it is then done less often),
-        or passes. A run is also written when it ends, which for one of less than about half a
-        second is more than 2 %.
+        How often to write: a time, of which writing takes at most 2 % (else it writes less
+        often), or a number of passes. A run is also written when it ends, which takes more than
+        2 % if the run is shorter than about half a second.
     resume : {"auto", "never"}
-        "auto": go on from the file, if there is one. "never": begin anew, and replace it.
+        "auto": resume from the file if it exists. "never": start anew and replace it.
 
     See Also
     --------
-    save : keeps a model that is fitted.
+    save : stores a fitted model.
 
     Notes
     -----
-    The file holds plain data and arrays, no code. It is refused, and the difference named, if the
-    data, a setting or the version of separatrix is not that of the run that wrote it; ``max_iter``,
-    ``n_jobs`` and callbacks may change. To know the data again takes one read of it. (For
-    ``random_state=None`` its seed is taken over.) What is compared must have a name: a function as
-    ``learning_rate``, or a loss of your own without a ``name``, is refused.
+    The file holds plain data and arrays, no code. Resuming raises an error that names the
+    difference if the data, a setting or the version of separatrix has changed; ``max_iter``,
+    ``n_jobs`` and callbacks may change. Comparing the data takes one read of it. (For
+    ``random_state=None`` the saved seed is used.) Settings must have a name to be compared: a
+    function as ``learning_rate``, or a custom loss without a ``name``, is an error.
 
-    A file that cannot be written, on a full disk for instance, is a warning: the fit goes on, and
-    the last file stays. SIGTERM, by which systems ask processes to end, ends the pass, writes, and
-    ends the process with status 143, unless the program has a handler of its own.
+    If the file cannot be written, for example on a full disk, a warning is issued, the fit
+    continues and the last file is kept. SIGTERM, by which systems end processes, ends the pass,
+    writes, and ends the process with status 143, unless the program has its own handler.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Checkpoint:
         checks.choice("resume", self.resume, ("auto", "never"))
 
     def begin(self, run: CheckpointedRun) -> None:
-        """Take up the run where the file left it, if there is one; from now on keep it there."""
+        """Restore the run from the file if there is one, and save it there from now on."""
         file = CheckpointFile(followed(self.path))
         for path in (file.path, file.previous):
             check_file_path(path, "a checkpoint", regular=True)
@@ -133,7 +133,7 @@ class Checkpoint:
         run.closing.enter_context(keeper)
 
     def __call__(self, step: Step | None = None, info: Info | None = None) -> None:
-        """After a pass: write, if it is time."""
+        """Write after a pass, if it is time."""
         if self._keeper is None:
             raise RuntimeError("a Checkpoint is called by a run that began with it")
         self._keeper.look()
@@ -148,18 +148,18 @@ def _is_run(found: Any) -> bool:
 
 
 class Keeper:
-    """One run, its file, and when it was written last."""
+    """Saves one run to its file, and knows when it was last written."""
 
     def __init__(self, file: CheckpointFile, run: CheckpointedRun, every: timedelta | int) -> None:
         self.file, self.run, self.every = file, run, every
         self.settings = plain(run.settings)
         self.written, self.cost, self.passes = time.monotonic(), 0.0, run.passes
         self.resumed: tuple[Path, int] | None = None
-        """The file that the run goes on from, and how many passes it had made."""
+        """The file that the run was resumed from, and its number of passes."""
         self.termination = gentle_termination(run.terminate)
 
     def take_up(self) -> None:
-        """Go on from the file, or, where that is damaged, from the one before."""
+        """Resume from the file or, if it is damaged, from the previous one."""
         damages: list[str] = []
         for path, found in self.file.versions():
             if not isinstance(found, Damaged) and not _is_run(found):
@@ -195,7 +195,7 @@ class Keeper:
         )
 
     def look(self) -> None:
-        """Write, if it is time."""
+        """Write if it is time."""
         if isinstance(self.every, timedelta):
             pause = max(self.every.total_seconds(), self.cost / MOST_TIME)
             due = time.monotonic() - self.written >= pause
@@ -205,7 +205,7 @@ class Keeper:
             self.write()
 
     def write(self) -> None:
-        """Now; what cannot be written is told, and the run goes on."""
+        """Write now; on failure warn and continue."""
         began = time.monotonic()
         try:
             self.file.write({"settings": self.settings, "state": self.run.to_state()})
@@ -224,11 +224,11 @@ class Keeper:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, *_: object
     ) -> None:
-        """The passes have ended: what has not been written is."""
+        """Write what has not been written when the passes have ended."""
         self.termination.__exit__()
         if isinstance(error, ValueError) and self.resumed is not None:
             path, passes = self.resumed
-            if self.run.passes == passes:  # the next pass failed on what the file holds
+            if self.run.passes == passes:  # the next pass failed on the restored state
                 raise ValueError(f"cannot go on from {path}: {error}; {self._remedy()}") from error
         ended = kind is None or self.termination.asked
         if ended and self.run.is_whole and self.run.passes > self.passes:

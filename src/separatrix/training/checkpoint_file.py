@@ -1,9 +1,9 @@
-"""Arrays, numbers and words of a run in one file that is whole or not there at all.
+"""A file of arrays, numbers and strings that is written completely or not at all.
 
-Input: dictionaries and lists of arrays, numbers and words. Output: a file, and the same again. Its
-bytes are those of ``numeric/container.py``; the tree of dictionaries is a JSON text, in which
-arrays are numbered. It is written under another name, brought to the disk, and renamed; the one
-before is kept. Of several runs that would write to one path only the first may.
+Input: dictionaries and lists of arrays, numbers and strings. Output: a file, and the same data when
+read. The format is that of ``numeric/container.py``; the tree of dictionaries is a JSON text that
+refers to arrays by number. The file is written under another name, flushed to disk and renamed; the
+previous one is kept. Only one run at a time may write to a path.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ..numeric.types import AnyArray
 
 KIND = "checkpoint of this version of separatrix"
 METADATA = {"format": "separatrix checkpoint", "version": "2"}
-TREE = "tree"  # the array of the bytes of the text
-KINDS = "biuf"  # of numbers: booleans and others
-MOST_DEPTH = 50  # of dictionaries and lists within each other
+TREE = "tree"  # name of the array with the bytes of the text
+KINDS = "biuf"  # kinds of dtypes: boolean, integer and float
+MOST_DEPTH = 50  # of nested dictionaries and lists
 
 
 def packed(tree: Any) -> list[bytes | memoryview]:
-    """As bytes, in pieces; an array that comes twice is written once."""
+    """Serialise to pieces of bytes; an array that occurs twice is written once."""
     arrays: dict[int, tuple[int, AnyArray]] = {}
     text = json.dumps(_plain(tree, arrays)).encode()
     named = {str(number): array for number, array in arrays.values()}
@@ -61,10 +61,10 @@ def _plain(value: Any, arrays: dict[int, tuple[int, AnyArray]]) -> Any:
 
 
 def unpacked(file: BinaryIO, size: int) -> Any:
-    """What ``packed`` was given; tuples have become lists. ``Damaged`` if it is anything else.
+    """Inverse of ``packed``, with lists for tuples; raises ``Damaged`` for any other data.
 
-    A digest can be computed by anyone, so all that the text says is checked before it is used. In
-    memory it takes at most what the arrays take and about 100 times the length of the text.
+    A digest can be computed by anyone, so the text is validated before it is used. Memory use is
+    at most the size of the arrays plus about 100 times the length of the text.
     """
     metadata, arrays = container.unpacked(file, size, KIND)
     text = arrays.pop(TREE, None)
@@ -83,7 +83,7 @@ def unpacked(file: BinaryIO, size: int) -> Any:
 
 
 def _filled(value: Any, arrays: dict[str, AnyArray], depth: int = 0) -> Any:
-    """A tree with its arrays in their places; lists and dictionaries are filled in place."""
+    """Replace array references in a tree by the arrays, in place."""
     if depth > MOST_DEPTH:
         raise Damaged("its text is nested too deeply")
     if isinstance(value, list):
@@ -97,17 +97,17 @@ def _filled(value: Any, arrays: dict[str, AnyArray], depth: int = 0) -> Any:
         for key, entry in value.items():
             value[key] = _filled(entry, arrays, depth + 1)
         return value
-    told = value[tag]
-    if len(value) == 1 and tag == "$array" and type(told) is int and 0 <= told < len(arrays):
-        return arrays[str(told)]
-    pair = len(value) == 1 and tag == "$number" and isinstance(told, list) and len(told) == 2
-    if pair and type(told[1]) in (bool, int, float):
-        return scalar(*told)
+    content = value[tag]
+    if len(value) == 1 and tag == "$array" and type(content) is int and 0 <= content < len(arrays):
+        return arrays[str(content)]
+    pair = len(value) == 1 and tag == "$number" and isinstance(content, list) and len(content) == 2
+    if pair and type(content[1]) in (bool, int, float):
+        return scalar(*content)
     raise Damaged(f"{tag!r} in its text is neither a number nor one of its arrays")
 
 
 class CheckpointFile:
-    """The file at a path, the one before it, and the name under which the next is written."""
+    """The file at a path, the previous one, and the temporary name for the next."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -117,10 +117,10 @@ class CheckpointFile:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While this lasts no other run may have the path, in this process or another.
+        """Lock the path against other runs, in this process or another.
 
-        A lock ends with its process, however that ends. Where there is no room for its file, or no
-        locks, as on some network disks, this goes on without.
+        The lock ends with its process, in any case. Without room for a lock file, or without locks,
+        as on some network disks, the run continues unlocked.
         """
         descriptor = self._locked()
         try:
@@ -147,19 +147,19 @@ class CheckpointFile:
                 ) from None
             except OSError:
                 pass
-            if os.fstat(descriptor).st_nlink:  # else removed, by a run that ended meanwhile
+            if os.fstat(descriptor).st_nlink:  # else it was removed by a run that ended meanwhile
                 return descriptor
             os.close(descriptor)
 
     def write(self, tree: Any) -> None:
-        """All or nothing: on an error the files are as they were."""
+        """Write all or nothing: on an error the files are unchanged."""
         pieces = packed(tree)
         with replaced(self.path, self.new, self.previous) as file:
             for piece in pieces:
                 file.write(piece)
 
     def versions(self) -> Iterator[tuple[Path, Any]]:
-        """The file and the one before, as far as they are there: what is in it, or its damage."""
+        """Contents, or the damage, of the file and the previous one, if they exist."""
         for path in (self.path, self.previous):
             try:
                 yield path, read(path)
@@ -170,6 +170,6 @@ class CheckpointFile:
 
 
 def read(path: Path) -> Any:
-    """What was written there; ``Damaged`` if that cannot be told for certain."""
+    """Read the file; ``Damaged`` if its content is not certain."""
     with named_in_errors(path), open_regular(path) as file:
         return unpacked(file, os.fstat(file.fileno()).st_size)

@@ -1,6 +1,6 @@
-"""Whether a sequence of points comes back, with two points in memory.
+"""Detects cycles in a sequence of points, keeping two points in memory.
 
-Algorithm: each point is compared with one earlier point, the landmark, which is renewed at powers
+Algorithm: each point is compared with one earlier point, the landmark, which is replaced at powers
 of two, so that cycles of any length are found. R. P. Brent, An improved Monte Carlo factorization
 algorithm, BIT 20 (1980).
 """
@@ -14,7 +14,7 @@ from ..solvers import State
 
 
 class CycleFinder:
-    """Whether points come back to the last bit."""
+    """Detects exact repetition of points."""
 
     def __init__(self, start: Array, first_renewal: int = 1) -> None:
         self.landmark = start
@@ -30,15 +30,13 @@ class CycleFinder:
         return False
 
     def is_back(self, point: Array) -> bool:
-        """Whether this is the landmark."""
+        """Whether this point equals the landmark."""
         return np.array_equal(point, self.landmark)
 
     def to_state(self) -> State:
-        """What is remembered."""
         return {"landmark": self.landmark, "distance": self.distance, "power": self.power}
 
     def restore(self, state: State) -> None:
-        """Remember what another finder did."""
         self.landmark, self.distance, self.power = (
             state[name] for name in ("landmark", "distance", "power")
         )

@@ -1,4 +1,4 @@
-"""How a run ended, in words that hold of the weights it leaves."""
+"""Why a run ended, stated for the weights it returns."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from ..solvers import GradientDescent, Solver
 from .no_minimum import Runaway, existence
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
-"""Ends at which a run has what it was after."""
-SPECKS = 1e-12, 1e-14  # of J: what a weight that was left by rounding may cost; tried in turn
-MOST_CHANGES = 5  # of weights that are proven to be 0: with every one more of them may be
-ABOVE_KINK = 1.0 + 1e-6  # a margin at which the squared hinge is 0, beyond rounding
-TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
+"""Ends of runs that have reached their goal."""
+SPECKS = 1e-12, 1e-14  # of J: possible cost of a weight left by rounding; tried in turn
+MOST_CHANGES = 5  # of weights proven to be 0: each change may prove more of them
+ABOVE_KINK = 1.0 + 1e-6  # a margin at which the squared hinge is 0 despite rounding
+TOLD = ("callback", "interrupted")  # user-requested stops
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What is to be said of the weights that a run leaves."""
+    """Result for the weights that a run returns."""
 
     weights: Array
     stop: str
     value: float
     """J at the weights."""
     runaway: Runaway | None = None
-    """Without a penalty: what is known of a minimum, if there may be none."""
+    """Without a penalty: whether a minimum exists, if that is in doubt."""
 
 
 @dataclass(frozen=True)
 class Passes:
-    """What led to the weights."""
+    """The passes that led to the weights."""
 
     solver: Solver
     start: Array
     moved: Array | None
-    """The last step, if it is known."""
+    """The last step, if known."""
     norms: Array
-    """Of the weights, pass by pass."""
+    """History of the weights, pass by pass."""
     reads: int
-    """Of the data, at least."""
+    """Reads of the data, at least."""
 
 
 def ending(
@@ -60,11 +60,11 @@ def ending(
     gap: GapTracker | None,
     units: GivenUnits,
 ) -> Ending:
-    """The weights to be returned, and words that are true of them.
+    """The weights to return, and the reason for the end that holds for them.
 
-    ``at`` is the pass that ended with them, if one did, and ``stop`` the rule that ended the run. A
-    rule sees steps: one that is too long may carry the weights so far that nothing moves any more,
-    which looks like rest.
+    ``at`` is the pass that ended with them, if any, and ``stop`` the rule that ended the run. Rules
+    only see steps: a step that is too long may move the weights so far away that nothing changes
+    any more, which looks like convergence.
     """
     kept, W = W, canonical(objective, W)
     if gap is not None:
@@ -86,7 +86,7 @@ def ending(
     if not np.isfinite(value):
         return Ending(W, "diverged", value)
     if gap is not None and stop in ("optimal", "no progress", "max_iter"):
-        # The last proof is more exact than those on the way.
+        # The last proof is more exact than earlier ones.
         unproven = "no progress" if stop == "optimal" else stop
         stop = "optimal" if gap.proven else unproven
     if stop == "tol" and gap is None and _may_rest_at_a_kink(objective, passes.solver):
@@ -105,13 +105,13 @@ def ending(
 
 
 def _may_rest_at_a_kink(objective: Objective, solver: Solver) -> bool:
-    """Whether steps along a subgradient may find no way down where there is one."""
+    """Whether subgradient steps may fail to find a descent direction that exists."""
     kink = not objective.loss.smooth and not objective.loss.homogeneous
     return kink and isinstance(solver, GradientDescent) and solver.chooses_step
 
 
 def _returned_value(units: GivenUnits, W: Array, value: float) -> float:
-    """J at what is returned for W, from its value at W if rounding cannot have changed it."""
+    """J at the weights returned for W; its value at W unless rounding may have changed it."""
     of_sums = rounding(units.objective, W, value)
     of_rows = units.rounding_of_rows(of_sums, value)
     if of_sums + of_rows + units.rounding_of_weights(W, value) <= EXACT * value:
@@ -122,7 +122,7 @@ def _returned_value(units: GivenUnits, W: Array, value: float) -> float:
 def _back(
     passes: Passes, W: Array, value: float, gap: GapTracker | None, units: GivenUnits
 ) -> Ending:
-    """The end of a run that leads upwards: steps that were given have diverged, others go back."""
+    """The end of a run that rose: given step sizes have diverged, others return to the start."""
     if not passes.solver.chooses_step:
         return Ending(W, "diverged", value)
     start = passes.start.copy()
@@ -133,16 +133,16 @@ def _back(
 
 
 def _without_specks(W: Array, gap: GapTracker) -> Array:
-    """W without weights so small that J does not know them: no sum over rows changes by them.
+    """W without weights so small that removing them changes no sum over rows.
 
-    A feature that pulls just as hard as its threshold holds is within rounding of being at 0. That
-    is where it is told to be, if J there is the same and what is proven of it is no less.
+    A feature whose gradient equals its threshold is within rounding of 0. It is
+    reported as 0 if J there is the same and the proof is no weaker.
     """
     penalty = gap.objective.penalty
     if penalty.smooth or not W[:, :-1].any():
         return W
     lengths = penalty.by_feature(penalty.lengths(W[:, :-1]))
-    rise = 0.5 * (gap.objective.standardization.scale[:-1] * lengths) ** 2  # of J, by each, at most
+    rise = 0.5 * (gap.objective.standardization.scale[:-1] * lengths) ** 2  # of J, at most
     penalised = penalty.by_feature(penalty.thresholds) > 0.0
     most, proven = gap.value * (1.0 + LEAST), gap.proven
     for small in SPECKS:
@@ -159,10 +159,10 @@ def _without_specks(W: Array, gap: GapTracker) -> Array:
 
 
 def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
-    """W with weights set to 0 that are proven to be 0 in every minimum, and the gap of these.
+    """W with weights set to 0 that are provably 0 in every minimum, and the gap at the result.
 
-    J falls by that where the gradient is inside their thresholds there, as it is at the minimum. If
-    it rises, so that less is known of the changed weights than of W and than is asked, W stays.
+    J falls if the gradient is inside their thresholds there, as at the minimum. If J rises, so
+    that the proof is weaker than for W and than required, W is kept.
     """
     for _ in range(MOST_CHANGES):
         superfluous = proven_zeros(gap) & (W[:, :-1] != 0.0)
@@ -179,9 +179,9 @@ def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
 
 
 def _without_loss(W: Array, gap: GapTracker) -> Array:
-    """W made longer by so much that no row has a loss, if the free features alone allow that.
+    """W scaled up until no row has a loss, if the unpenalised features alone allow that.
 
-    J then is at its minimum, 0, which no number of steps need reach.
+    J is then at its minimum, 0, which no finite number of steps need reach.
     """
     objective = gap.objective
     if objective.penalty.coercive or not objective.loss.spares:
@@ -200,7 +200,7 @@ def _without_loss(W: Array, gap: GapTracker) -> Array:
 
 
 def _above_start(objective: Objective, passes: Passes, value: float, at_zeros: float) -> bool:
-    """Whether a run ended above where it began; for a nonzero start that may take a read."""
+    """Whether a run ended above its start; for a non-zero start that may take a read."""
     if not passes.start.any():
         return _above(objective, passes.start, value, at_zeros)
     if passes.solver.monotone:
@@ -209,7 +209,7 @@ def _above_start(objective: Objective, passes: Passes, value: float, at_zeros: f
 
 
 def _above(objective: Objective, W: Array, value: float, other: float) -> bool:
-    """Whether J is larger than another value of it, at W, beyond rounding."""
+    """Whether J at W exceeds another value of it, beyond rounding."""
     if value <= other:
         return False
     return not value <= other + 2.0 * rounding(objective, W, other) + EXACT * abs(other)

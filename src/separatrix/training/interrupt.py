@@ -1,6 +1,6 @@
 """Ctrl-C: the first ends a fit and keeps the model, a second within two seconds raises.
 
-And SIGTERM, for those who have something to write before the process ends.
+Also SIGTERM, for programs that save something before the process ends.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 
-# Those of ``signal`` without the search through its enums, which takes twenty times as long.
+# The functions of ``signal`` without its search through enums, which takes twenty times as long.
 from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,17 +22,17 @@ SECOND_WITHIN = 2.0
 
 
 class gentle_interrupt:  # noqa: N801 (a context manager, as contextlib's are)
-    """While this lasts, Ctrl-C asks the loops to stop instead of raising at once.
+    """Within this context, Ctrl-C asks the loops to stop instead of raising at once.
 
-    Only on the main thread, the only one that Python lets handle signals, and only in place of
-    Python's own handler: a program that installed another one keeps it. Where this is not so, as
-    in a fit inside another one (in a callback), or in a worker, ``Interrupted`` is to pass, which
-    is a KeyboardInterrupt. Whether Ctrl-C was pressed is known for good when this has ended: it
-    may come at the very last moment.
+    Only on the main thread, the only one in which Python allows signal handlers, and only in place
+    of Python's default handler: another handler installed by the program is kept. Otherwise, as in
+    a nested fit (in a callback) or in a worker, ``Interrupted``, a KeyboardInterrupt, must pass.
+    Whether Ctrl-C was pressed is final only after the context has ended, because it may come at
+    the last moment.
     """
 
     ours = False
-    """Ctrl-C is handled here, and not by a program's own handler or a fit around this one."""
+    """Whether Ctrl-C is handled here, not by the program's own handler or an enclosing fit."""
     pressed = False
     _asked = -SECOND_WITHIN
 
@@ -60,7 +60,7 @@ class gentle_interrupt:  # noqa: N801 (a context manager, as contextlib's are)
 
 @contextmanager
 def passed_on() -> Iterator[None]:
-    """While this lasts, Ctrl-C does not only end the run that it meets: it is passed on."""
+    """Within this context, Ctrl-C ends the current run and is also passed on."""
     with gentle_interrupt() as ctrl_c:
         yield
     if ctrl_c.pressed:
@@ -68,10 +68,10 @@ def passed_on() -> Iterator[None]:
 
 
 class gentle_termination:  # noqa: N801 (a context manager, as contextlib's are)
-    """While this lasts, the first SIGTERM calls ``terminate`` instead of ending the process.
+    """Within this context, the first SIGTERM calls ``terminate`` instead of ending the process.
 
-    Only on the main thread, and only where a program has no handler of its own. Whoever uses this
-    has to look at ``asked``, and end the process then.
+    Only on the main thread, and only if the program has no handler of its own. The caller must
+    check ``asked`` and then end the process.
     """
 
     asked = False
@@ -91,6 +91,6 @@ class gentle_termination:  # noqa: N801 (a context manager, as contextlib's are)
             signal(SIGTERM, SIG_DFL)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        signal(SIGTERM, SIG_DFL)  # a second one is not to wait
+        signal(SIGTERM, SIG_DFL)  # a second one takes effect at once
         self.asked = True
         self._terminate()

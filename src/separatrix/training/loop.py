@@ -1,7 +1,7 @@
-"""The one training loop: it takes steps, asks the stopping rules, and tells everybody.
+"""The training loop: it takes steps, checks the stopping rules and calls the callbacks.
 
-Input: the steps of a solver. Output: the last step, why it was the last, and the history. Clock,
-callbacks, progress and Ctrl-C live here and nowhere else.
+Input: the steps of a solver. Output: the last step, why it was the last, and the history. The
+clock, callbacks, progress and Ctrl-C are handled only here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .stopping import StoppingRules
 
 
 class Info(NamedTuple):
-    """What a callback is told beside the step.
+    """Information passed to callbacks together with the step.
 
     See Also
     --------
-    Step : what a callback gets beside it.
-    HistoryDisplay : all of them as a picture.
+    Step : the first argument of a callback.
+    HistoryDisplay : plots the values of all passes.
 
     Examples
     --------
@@ -45,53 +45,53 @@ class Info(NamedTuple):
     iteration: int
     """The number of the pass, from 1."""
     objective: float | None
-    """J, if it is known."""
+    """J, if known."""
     mistakes: float | None
-    """Rows that were mistakes, by weight, if it is known."""
+    """Weighted number of mistakes, if known."""
     norm: float
-    """Of the weights."""
+    """Norm of the weights."""
     seconds: float
-    """Since the run began; callbacks do not count."""
+    """Time since the run began, without callbacks."""
 
 
 Callback = Callable[[Step, Info], "bool | None"]
 Observer = Callable[[Step, "str | None"], None]
-"""Sees every step, and why the run ends with it, if it does."""
+"""Sees every step; it may return a reason to stop."""
 UNFINISHED = ("callback", "interrupted", "max_iter")
-"""Ends after which a run would go on, if it were asked to."""
+"""Ends after which a run could continue."""
 
 
 @dataclass
 class Loop:
-    """Takes steps until a rule stops it, and remembers how it went."""
+    """Takes steps until a rule stops it, and records the history."""
 
     rules: StoppingRules
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None
     show: Callable[[Step], Step] = lambda step: step
-    """A step as callbacks see it."""
+    """Converts a step for callbacks."""
     solver_state: Callable[[], Check] = lambda: anything
-    """Checks the state of a step that was read from a file."""
+    """Checks for the state of a step that was read from a file."""
     step: Step | None = None
     infos: list[Info] = field(default_factory=list)
     seconds: float = 0.0
     rule: str = ""
-    """What ended the run; "interrupted" only if nothing else had when Ctrl-C was pressed."""
+    """Why the run ended; "interrupted" only if nothing else had ended it before Ctrl-C."""
     is_whole: bool = True
-    """Whether all that is known is known of the end of the same pass."""
+    """Whether all values refer to the end of the same pass."""
     _stepping: bool = False
     _terminated: bool = False
 
     def terminate(self) -> None:
-        """Come to an end soon: in the middle of a pass, but of nothing that is said of it."""
+        """End the run soon: possibly within a pass, but only after its step has been recorded."""
         self._terminated = True
         if self._stepping:
             loops.request_stop()
 
     def train(self, steps: Iterator[Step]) -> tuple[Step, str]:
-        """The last step, and why it was."""
-        # Overflow is met below with an error that says what to do, not with NumPy's warning.
+        """Run, and return the last step and why it was the last."""
+        # Overflow raises an error below that names a remedy, instead of NumPy's warning.
         with gentle_interrupt() as ctrl_c, np.errstate(over="ignore", invalid="ignore"):
             try:
                 while not self.rule:
@@ -99,7 +99,7 @@ class Loop:
                     self._stepping = True
                     step = next(steps)
                     self._stepping, self.is_whole, self.step = False, False, step
-                    if self._terminated:  # what follows is not to be cut off
+                    if self._terminated:  # the remaining work must not be interrupted
                         loops.clear_stop()
                     self._look_at(step, began, ctrl_c.ours)
             except loops.Interrupted:
@@ -122,14 +122,14 @@ class Loop:
         return self.step, why
 
     def _look_at(self, step: Step, began: float, ours: bool) -> None:
-        """Let everybody see a step, and note why the run ends with it, if it does."""
+        """Show a step to all observers, and record why the run ends with it, if it does."""
         iteration, norm = len(self.infos) + 1, self._norm(step)
         why = None
         try:
             why = self.rules.reason(step, iteration, norm)
             for observe in self.observers:
                 observe(step, why)
-        finally:  # the pass has ended, even if what is said of it is interrupted
+        finally:  # the pass has ended even if its recording is interrupted
             self.seconds += time.perf_counter() - began
             info = Info(iteration, step.objective, step.mistakes, norm, self.seconds)
             self.infos.append(info)
@@ -149,7 +149,7 @@ class Loop:
             self.rule = "interrupted"
 
     def to_state(self) -> State:
-        """The last step, what the rules remember, history and clock, as arrays and numbers."""
+        """The last step, the state of the rules, history and clock, as arrays and numbers."""
         step = None
         if self.step is not None:
             kept = ("weights", "state", "objective", "mistakes", "average")
@@ -163,7 +163,7 @@ class Loop:
         }  # fmt: skip
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives: a step of this solver, and a line for every pass."""
+        """Checks for ``to_state``: a step of this solver, and an entry for every pass."""
         W = array(*self.rules.shape)
         number = optional(real)
         step = entries({
@@ -178,15 +178,15 @@ class Loop:
         def check(name: str, state: State) -> None:
             known(name, state)
             passes = len(state["infos"])
-            told = array(passes, 4, dtype=bool) if passes else array(0, dtype=bool)
-            told(f"{name}.unknown", state["unknown"])
+            unknown = array(passes, 4, dtype=bool) if passes else array(0, dtype=bool)
+            unknown(f"{name}.unknown", state["unknown"])
             if (state["step"] is None) != (passes == 0):
                 raise ValueError(f"{name} has {passes} passes, and its last step says otherwise")
 
         return check
 
     def restore(self, state: State) -> None:
-        """Stand where another loop of the same run stood."""
+        """Restore the state of another loop of the same run."""
         passes, most = len(state["infos"]), self.rules.stop.max_iter
         if passes > most:
             raise ValueError(f"{passes} passes are made already, and max_iter={most} allows fewer")
@@ -209,7 +209,7 @@ class Loop:
         return norm
 
     def _line(self) -> str:
-        """Where the run is, in one line."""
+        """Status line of the run."""
         if not self.infos:
             return "no pass ended"
         info = self.infos[-1]
@@ -225,7 +225,7 @@ def _infos(values: Array, unknown: AnyArray) -> list[Info]:
 
 
 def history(infos: Sequence[Info]) -> dict[str, AnyArray]:
-    """One entry per pass, NaN for what is not known."""
+    """One entry per pass, NaN for unknown values."""
     passes, *others = zip(*infos, strict=True)
     names = ("objective", "mistakes", "norm", "seconds")
     known = (np.array(each, dtype=np.float64) for each in others)  # None becomes NaN

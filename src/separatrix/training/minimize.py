@@ -1,7 +1,7 @@
-"""Minimise an objective with a solver: the one way from a question to an answer.
+"""Minimise an objective with a solver.
 
-Input: an objective, a solver, rules for when to stop. Output: the weights kept, the word for the
-end, the history, and what is proven of the weights.
+Input: an objective, a solver, stopping rules. Output: the returned weights, the reason for the end,
+the history, and what is proven about the weights.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .trace import Trace, original_step
 
 KEEP = ("last", "best", "average", "auto")
 NOTHING_DRAWN = np.random.default_rng(0)
-"""For runs that go on from a state, which holds all that they need: to make one takes as long as
-many a pass over a few rows."""
+"""For runs that continue from a state, which contains all they need: creating a state can take as
+long as many passes over a few rows."""
 
 
 @dataclass
 class Result:
-    """How a run ended.
+    """Result of a run.
 
     See Also
     --------
@@ -57,26 +57,25 @@ class Result:
     """
 
     weights: Array
-    """Those kept: the last, the best or the average."""
+    """The returned weights: the last, the best or the average."""
     last: Array
     """The last weights."""
     state: State
-    """From which the solver can go on."""
+    """State from which the solver can continue."""
     stop: str
-    """The word for why it ended."""
+    """Why the run ended."""
     infos: Sequence[Info]
-    """What is known of every pass."""
+    """Values of every pass."""
     objective: float | None
-    """J at the weights kept, as returned for the features as given; None if ``Stop.prove`` is not
-    set."""
+    """J at ``weights``, as returned for the given features; None unless ``Stop.prove`` is set."""
     proof: GapTracker | None = None
-    """What is proven of the weights kept, where there are proofs."""
+    """Bounds for ``weights``, if they can be proven."""
     runaway: Runaway | None = None
-    """Without a penalty: what is known of a minimum, if there may be none."""
+    """Without a penalty: whether a minimum exists, if that is in doubt."""
 
     @cached_property
     def history(self) -> dict[str, AnyArray]:
-        """One entry per pass, by name; NaN for what is not known."""
+        """One entry per pass, by name; NaN for unknown values."""
         return history(self.infos)
 
 
@@ -98,50 +97,50 @@ def minimize(
 ) -> Result:
     """Run a solver on an objective until a rule stops it.
 
-    A callback is called as ``callback(step, info)`` after every pass; true stops the run. The
-    clock stands still meanwhile. ``keep`` is "last", "best" (fewest mistakes, counted at fixed
-    weights), "average", or "auto": the last after a pass without mistakes, else whichever of
-    average and best makes fewer (ties: average). Where the objective has other ``features`` than
-    those given, callbacks see weights of these, and the result says of these what it proves; its
-    weights are those of the objective.
+    A callback is called as ``callback(step, info)`` after every pass; a true result stops the
+    run. The clock is paused meanwhile. ``keep`` is "last", "best" (fewest mistakes, counted at
+    fixed weights), "average", or "auto": the last after a pass without mistakes, else the average
+    or the best, whichever makes fewer (ties: average). If the objective has other ``features`` than
+    those given, callbacks and proofs use weights of the given features, but the weights in the
+    result are those of the objective.
 
-    A callback that has a method ``begin(run)`` is called before the first step with the
-    :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names those
-    of "seed" and "start" that chance chose: a run that is taken up again brings its own.
+    A callback with a method ``begin(run)`` is called before the first step with the
+    :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names which
+    of "seed" and "start" were random: a resumed run uses its saved ones.
 
     Parameters
     ----------
     objective : Objective
-        The function to descend.
+        The function to minimise.
     solver : Solver
-        What takes the steps.
+        The method.
     stop : Stop
-        The rules that end the run.
+        The stopping rules.
     callbacks : sequence of callables
-        ``callback(step, info)`` after every pass; true ends the run.
+        Called as ``callback(step, info)`` after every pass; a true result ends the run.
     seed : int
-        Of all that chance decides.
+        Seed of all random numbers.
     start : array (k, d + 1), optional
-        First weights, bias last; zeros, if none are given.
+        Initial weights, bias last; zeros by default.
     state : dict, optional
-        Of an earlier step, from which the solver goes on.
+        State of an earlier step, from which the solver continues.
     keep : {"last", "best", "average", "auto"}
-        Which weights the result has.
+        Which weights to return.
     trace : Trace, optional
-        Takes down which rows were updated.
+        Records which rows were updated.
     progress : callable, optional
-        Is shown every pass as it ends.
+        Called after every pass to show it.
     drawn : collection of str
-        Which of "seed" and "start" chance chose.
+        Which of "seed" and "start" were random.
     features : FeatureMap, optional
-        From the features as given to those of the objective.
+        Map from the given features to those of the objective.
     given : Source, optional
         The rows as given, if ``features`` standardises them.
 
     See Also
     --------
     LinearClassifier : the same as an estimator.
-    Objective, Stop, Result : what goes in and comes out.
+    Objective, Stop, Result : arguments and result.
 
     Examples
     --------
@@ -200,10 +199,10 @@ def minimize(
         kept = canonical(objective, kept)
         return Result(kept, step.weights, step.state, why, infos, None)
     moved = None
-    if rules.earlier is not None and not solver.by_row:  # short steps by single rows are no rest
+    if rules.earlier is not None and not solver.by_row:  # short online steps prove nothing
         moved = step.weights - rules.earlier.weights
     passes = Passes(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
-    with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
+    with np.errstate(over="ignore", invalid="ignore"):  # an error names what overflowed
         end = ending(objective, passes, kept, kept_at, why, gap, units())
     return Result(
         end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
@@ -213,9 +212,9 @@ def minimize(
 def kept_weights(
     objective: Objective, keep: str, step: Step, iteration: int, why: str, pocket: Pocket | None
 ) -> tuple[Array, int | None]:
-    """The weights that ``keep`` asks for, and the pass that ended with them.
+    """The weights selected by ``keep``, and the pass that ended with them.
 
-    None where they are none that the gap was ever asked of: averages beside a pocket.
+    None if the gap was never evaluated for them, as for averages when a pocket is kept.
     """
     if keep == "average" and step.average is not None:
         return step.average, iteration

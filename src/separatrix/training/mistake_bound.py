@@ -1,4 +1,4 @@
-"""A perceptron watched by the theory: what it did in each pass beside what it may do at most.
+"""Compares a perceptron run with the theory: its mistakes and their bound, pass by pass.
 
 Novikoff, On convergence proofs for perceptrons, 1962.
 """
@@ -24,33 +24,34 @@ from ..separation.signed_rows import SignedRows
 from ..solvers import State, Step
 from ..training.loop import Info
 
-MARGIN_ERROR = 1e-6  # relative: by how much margin and radius may differ from the certificate's
+MARGIN_ERROR = 1e-6  # relative: allowed difference of margin and radius from the certificate's
 
 
 @dataclass
 class MistakeBoundCallback:
-    """A callback that compares every pass with the bound for its rule.
+    """A callback that compares every pass with the bound for its update rule.
 
     Online, each mistake gains at least ``gamma`` along the best separator and adds at most R^2
-    to ``|w|^2``: there are at most (R / gamma)^2 mistakes. For more than two classes the update
-    moves two weight vectors by (x, 1), which adds at most 2 R^2: at most 2 R^2 / gamma^2. For rows
-    in parts on a cluster the bound is multiplied by the number of parts
+    to ``|w|^2``, so there are at most (R / gamma)^2 mistakes. For more than two classes the update
+    moves two weight vectors by (x, 1), which adds at most 2 R^2: at most 2 R^2 / gamma^2. For
+    partitions of a cluster the bound is multiplied by the number of partitions
     (:mod:`separatrix.solvers.parameter_mixing`).
 
-    Batch, not the mistakes are bounded but the passes with one. For T of these, from the sum of all
-    n signed rows, ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum of mistakes of any
-    pass. The bound is the largest T for which this holds with the Z met so far. From zeros n is 0.
+    For batch updates, the passes with a mistake are bounded, not the mistakes. For T of these,
+    from the sum of all n signed rows, ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum
+    of mistakes of any pass. The bound is the largest T for which this holds with the Z so far. From
+    zeros n is 0.
     """
 
     margin: float
     """A lower bound on gamma."""
     mistakes: float
-    """The bound on mistakes of one part."""
+    """The bound on mistakes of one partition."""
     batch: bool
     start: Array
     step: float
     ahead: float
-    """How many margins the start is ahead of zeros: one for every row (or pair) in its sum."""
+    """Number of margins gained by the start: one for every row (or pair) in its sum."""
     parts: int = 1
     before: Array = field(init=False)
     longest: float = 0.0
@@ -61,7 +62,7 @@ class MistakeBoundCallback:
         self.before = self.start
 
     def __call__(self, step: Step, info: Info) -> None:
-        """Take in one pass."""
+        """Record one pass."""
         mistakes = step.mistakes or 0.0
         happened = float(mistakes > 0.0) if self.batch else mistakes
         self.so_far.append(happened + (self.so_far[-1] if self.so_far else 0.0))
@@ -71,10 +72,10 @@ class MistakeBoundCallback:
         self.most.append(self.bound())
 
     def bound(self) -> float:
-        """How many mistakes, or passes with one, there may be at most."""
+        """Bound on the number of mistakes, or of passes with mistakes."""
         if not self.batch:
             return self.parts * self.mistakes
-        up = 1.0 + (self.start.size + 8) * EPS  # norms are rounded
+        up = 1.0 + (self.start.size + 8) * EPS  # allow for rounding of the norms
         first, longest = up * float(np.linalg.norm(self.start)), up * self.longest
         if not np.isfinite(first + longest):
             return np.inf
@@ -88,21 +89,20 @@ class MistakeBoundCallback:
         )
 
     def to_state(self) -> State:
-        """Every pass so far."""
         return {name: getattr(self, name) for name in ("before", "longest", "so_far", "most")}
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Checks for the result of ``to_state``."""
         W, numbers = array(*self.start.shape), each(real)
         return entries({"before": W, "longest": real, "so_far": numbers, "most": numbers})
 
     def restore(self, state: State) -> None:
-        """Go on from the passes of another callback of the same run."""
+        """Continue from the passes of another callback of the same run."""
         self.before, self.longest = state["before"], state["longest"]
         self.so_far, self.most = list(state["so_far"]), list(state["most"])
 
     def columns(self) -> dict[str, AnyArray]:
-        """What the history gains: one entry per pass."""
+        """Columns added to the history: one entry per pass."""
         names = ("passes_with_mistakes", "pass_bound")
         if not self.batch:
             names = ("mistakes_so_far", "mistake_bound")
@@ -118,7 +118,7 @@ def mistake_bound_callback(
     learning_rate: LearningRate,
     l2: float,
 ) -> MistakeBoundCallback:
-    """The callback of a run from W, if what the theory presumes holds."""
+    """The callback for a run from W, if the assumptions of the theory hold."""
     if not isinstance(theory, Separability):
         raise TypeError(
             f"monitor must be None or what separatrix.separability(X, y) returns, got {theory!r}"
@@ -130,8 +130,8 @@ def mistake_bound_callback(
         )
     if not theory.margin:
         raise ValueError(
-            "monitor knows no margin: it is too small for floating point, and so the bound too "
-            "large; set monitor=None, or scale the features first"
+            "monitor has no mistake bound: the margin is too small to be represented in floating "
+            "point; set monitor=None, or scale the features first"
         )
     if not theory.signed.intercept:
         raise ValueError(
@@ -140,7 +140,7 @@ def mistake_bound_callback(
     if l2:
         raise ValueError(f"monitor expects no penalty, got l2={l2!r}; set l2=0")
     if not objective.intercept:
-        raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
+        raise ValueError("monitor is for weights with a bias; set fit_intercept=True")
     step, batch = _constant_step(learning_rate), update == "batch"
     ahead = _ahead(batch, objective, W)
     if ahead and step != 1.0:
@@ -176,23 +176,22 @@ def _ahead(batch: bool, objective: Objective, W: Array) -> float:
             "monitor bounds the batch perceptron from start='sum' or 'zeros'; set one of them and "
             "warm_start=False"
         )
-    rivals = len(objective.source.classes) - 1  # the sum of many classes has a row once per rival
+    rivals = len(objective.source.classes) - 1  # each row is in the sum once per rival
     return float(objective.source.n_rows * rivals)
 
 
 @dataclass(frozen=True)
 class OtherWeights(Sum[tuple[int]]):
-    """How many rows have another weight than 1."""
+    """Number of rows with a weight other than 1."""
 
     def of(self, block: Block) -> tuple[int]:
-        """In one block."""
         return (int(np.count_nonzero(block.weights != 1.0)),)
 
 
 def _proven_here(theory: Separability, objective: Objective) -> tuple[float, float]:
     """A margin and a bound on mistakes that hold for the rows of this fit.
 
-    It need not be the data of the certificate, only data for which its numbers hold.
+    They need not be the certificate's rows, but its numbers must hold for them.
     """
     V = _weights(theory)
     if V.shape != objective.shape:
@@ -209,14 +208,14 @@ def _proven_here(theory: Separability, objective: Objective) -> tuple[float, flo
         )
     rows = SignedRows(objective.source)
     margin, radius = theory.margin_on(rows), rows.radius
-    told, longest = float(theory.margin or 0.0), float(theory.radius)
-    if margin < (1.0 - MARGIN_ERROR) * told or radius > (1.0 + MARGIN_ERROR) * longest:
+    promised, longest = float(theory.margin or 0.0), float(theory.radius)
+    if margin < (1.0 - MARGIN_ERROR) * promised or radius > (1.0 + MARGIN_ERROR) * longest:
         raise ValueError(
-            f"monitor is of other data: it promises a margin of {told:.6g} and rows of length "
+            f"monitor is of other data: it promises a margin of {promised:.6g} and rows of length "
             f"{longest:.6g} at most, and here they are {margin:.6g} and {radius:.6g}; call "
             "separability on the data of this fit"
         )
-    margin = min(margin, told)
+    margin = min(margin, promised)
     return margin, max(float(theory.mistake_bound or 0.0), mistake_bound(rows, margin))
 
 

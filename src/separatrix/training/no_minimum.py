@@ -1,4 +1,4 @@
-"""Whether J has a minimum, or runs off along a separating direction.
+"""Whether J has a minimum, or decreases forever along a separating direction.
 
 The logistic loss, softmax and the squared tanh fall for ever as margins grow. If a direction that
 costs nothing (in the features without a penalty and the bias) gives no row a negative margin and
@@ -25,38 +25,38 @@ from ..proofs.units import GivenUnits
 from ..separation import decide
 from ..separation.budget import OutOfWork, limited_work
 
-TIMES, LEAST_READS = 10, 50  # the reads of the fit that the verdict may cost; so many in any case
+TIMES, LEAST_READS = 10, 50  # reads of the fit that the verdict may cost, and their minimum
 MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond
-FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # of whose second derivative a proof is made
-VARIABLES_A_READ = 4 * TIMES  # of the fit: the second derivative of so many costs as much as TIMES
-LAST_STEP = 1e-2  # in variables of one scale: weights that have arrived move less
-PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the later half of so many passes or more
-RUNS_OFF = 1e-3  # of the largest: coefficients of a direction that run off with it
+FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # whose second derivative is used for a proof
+VARIABLES_A_READ = 4 * TIMES  # of the fit: a second derivative of this size costs as much as TIMES
+LAST_STEP = 1e-2  # in variables of one scale: converged weights move less
+PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the second half of this many passes or more
+RUNS_OFF = 1e-3  # relative to the largest: coefficients of a direction that diverge with it
 
 
 @dataclass(frozen=True)
 class Runaway:
-    """Why there is no minimum, or that it was not settled."""
+    """Why there is no minimum, or that this is undecided."""
 
     settled: bool
     verdict: str = ""
     """``"separable"`` or ``"quasi-separable"``."""
     features: tuple[int, ...] = ()
-    """Features whose coefficients run off, the fastest first."""
+    """Features whose coefficients diverge, the fastest first."""
     intercept: bool = False
-    """Whether a bias does."""
+    """Whether a bias diverges."""
 
     def with_features(self, numbers: Ints) -> Runaway:
-        """The same with other numbers for the features."""
+        """A copy with other feature indices."""
         return replace(self, features=tuple(numbers[list(self.features)].tolist()))
 
 
 @dataclass(frozen=True)
 class Existence:
-    """What is known of a minimum of J."""
+    """Whether J has a minimum, as far as known."""
 
     runaway: Runaway | None = None
-    """Why there is none, or that it was not settled; None if there is one."""
+    """Why there is none, or that this is undecided; None if there is one."""
     resolved: bool = True
     """Whether floating point resolves J near the weights in every direction."""
 
@@ -69,18 +69,18 @@ def existence(
     norms: Array,
     reads: int,
 ) -> Existence:
-    """Whether J has a minimum, where some features, or all, have no penalty.
+    """Whether J has a minimum, if some or all features are unpenalised.
 
-    If the run came to rest and the loss is convex, W itself proves that there is one, as a rule.
-    Otherwise rows that are all right settle it, or the verdict on separability does; but after a
-    run that was cut short the verdict is asked for only if the weights still grew. A loss that
-    attains its infimum always has a minimum; but W need not be near it. Rows that were standardised
-    are judged as given, before their values were rounded.
+    If the run converged and the loss is convex, W itself usually proves that there is one.
+    Otherwise it is decided by rows that are all classified correctly, or by the verdict on
+    separability; after an interrupted run the verdict is computed only if the weights still grew.
+    A loss that attains its infimum always has a minimum, but W need not be near it. Standardised
+    rows are judged as given, before their values were rounded.
     """
     objective = units.objective
     try:
-        objective.standardization  # noqa: B018 (to be remembered)
-    except ValueError:  # squares overflow: nothing can be told
+        objective.standardization  # noqa: B018 (cached for later use)
+    except ValueError:  # squares overflow: nothing can be concluded
         return Existence(None if objective.loss.attained else Runaway(settled=False))
     free, proven, convex = free_features(objective), None, objective.loss.convex
     most = min(max(FEW_VARIABLES, VARIABLES_A_READ * reads), MOST_VARIABLES)
@@ -97,9 +97,9 @@ def existence(
         return Existence()
     found = _verdict(units, free, max(TIMES * reads, LEAST_READS))
     if found is None and not convex and grows:
-        found = Runaway(settled=False)  # it may run off all the same
+        found = Runaway(settled=False)  # it may diverge even so
     elif found is not None and not found.settled and not convex and not grows:
-        found = None  # it rests, at a minimum of its surroundings
+        found = None  # it converged to a local minimum
     return Existence(found, resolved=proven is not False)
 
 
@@ -116,7 +116,7 @@ def _verdict(units: GivenUnits, free: Ints, most_reads: int) -> Runaway | None:
             found = None
         if found is None:
             return Runaway(settled=False)
-        if found.direction is not None:  # which data that overlaps has not
+        if found.direction is not None:  # data that overlaps has none
             direction = np.zeros((len(found.direction), objective.shape[1]))
             direction[:, [*free, -1]] = found.direction
             return _along(objective, direction, found.verdict)
@@ -124,7 +124,7 @@ def _verdict(units: GivenUnits, free: Ints, most_reads: int) -> Runaway | None:
 
 
 def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
-    """Whether the weights had not come to rest."""
+    """Whether the weights had not converged."""
     if moved is None:
         return True
     if len(norms) >= PASSES_TO_GROWTH and norms[-1] > GROWTH * norms[len(norms) // 2]:
@@ -133,7 +133,7 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 
 
 def _sources(source: Source, loss: Loss) -> list[Source]:
-    """The data; where every class has a loss of its own, once for each class."""
+    """The data; for one-vs-rest losses, once for each class."""
     if loss.column_loss is None or len(source.classes) == 2:
         return [source]
     if not isinstance(source, InMemory):

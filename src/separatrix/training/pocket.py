@@ -1,7 +1,7 @@
-"""The pocket: of the weights at the ends of passes, those with the fewest mistakes.
+"""The pocket: the weights with the fewest mistakes among those at the ends of passes.
 
 S. I. Gallant, Perceptron-based learning algorithms, IEEE Transactions on Neural Networks 1 (1990),
-the form that counts the mistakes of every candidate on all rows.
+in the form that counts the mistakes of every candidate on all rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOM = 32  # candidates counted in one read of the data
 
 
 class Pocketed(NamedTuple):
-    """The best weights so far, how many weighted mistakes they make, and the pass they ended."""
+    """The best weights so far, their weighted mistakes, and the pass that ended with them."""
 
     weights: Array
     mistakes: float
@@ -27,11 +27,11 @@ class Pocketed(NamedTuple):
 
 
 class Pocket:
-    """Keeps the best weights seen, earliest on ties.
+    """Keeps the best weights seen, the earliest on ties.
 
     Mistakes are counted by a full evaluation of fixed weights. Candidates wait until there are
-    ROOM of them and are then counted in one read of the data; a run that ends without a
-    mistake never asks, and never pays.
+    ROOM of them and are then counted in one read of the data; a run that ends without a mistake
+    needs no count.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -41,7 +41,7 @@ class Pocket:
         self._best: Pocketed | None = None
 
     def offer(self, W: Array) -> None:
-        """The candidate of the next pass."""
+        """Add the candidate of the next pass."""
         self._waiting.append(W)
         if len(self._waiting) == ROOM:
             self._count()
@@ -54,18 +54,18 @@ class Pocket:
         return self._best
 
     def to_state(self) -> State:
-        """What is kept, and what waits, as arrays and numbers."""
+        """The best weights and the waiting candidates, as arrays and numbers."""
         best = None if self._best is None else self._best._asdict()
         return {"waiting": list(self._waiting), "counted": self._counted, "best": best}
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Checks for the result of ``to_state``."""
         W, count = array(*self._objective.shape), whole()
         best = entries({"weights": W, "mistakes": real, "iteration": count})
         return entries({"waiting": each(W, ROOM), "counted": count, "best": optional(best)})
 
     def restore(self, state: State) -> None:
-        """Keep what another pocket of the same run kept."""
+        """Restore the state of another pocket of the same run."""
         self._waiting, self._counted = list(state["waiting"]), state["counted"]
         self._best = None if state["best"] is None else Pocketed(**state["best"])
 

@@ -10,13 +10,13 @@ EVERY = 0.1  # seconds between two updates of the line
 
 
 class Progress(Protocol):
-    """Something that shows how a run goes."""
+    """Shows the progress of a run."""
 
     def show(self, text: str) -> None:
-        """The run is here now."""
+        """Show the current status."""
 
     def close(self, text: str) -> None:
-        """The run has ended."""
+        """End the output."""
 
 
 class PlainLine:
@@ -28,7 +28,7 @@ class PlainLine:
         self._live = sys.stderr.isatty()
 
     def show(self, text: str) -> None:
-        """Overwrite the line, not too often."""
+        """Overwrite the line, if the last update is not too recent."""
         now = time.perf_counter()
         if self._live and now - self._last >= EVERY:
             self._last = now
@@ -37,13 +37,13 @@ class PlainLine:
             self._width = len(text)
 
     def close(self, text: str) -> None:
-        """Leave the last state and end the line."""
+        """Print the final state and end the line."""
         sys.stderr.write(("\r" if self._live else "") + text.ljust(self._width) + "\n")
         sys.stderr.flush()
 
 
 class RichLine:
-    """The same through rich, which also works in notebooks."""
+    """A progress line with rich, which also works in notebooks."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -54,18 +54,18 @@ class RichLine:
         )
 
     def show(self, text: str) -> None:
-        """Change the line; begin it with the first text, so that an early error leaves none."""
+        """Update the line; it starts with the first text, so that an early error prints none."""
         self._live.start()
         self._live.update(text)
 
     def close(self, text: str) -> None:
-        """Leave the last state."""
+        """Print the final state."""
         self._live.update(text)
         self._live.stop()
 
 
 def progress_line(verbose: bool) -> Progress | None:
-    """A live line if asked for: rich's if it is installed and there is a terminal."""
+    """A progress line if requested: with rich if it is installed and there is a terminal."""
     if not verbose:
         return None
     if sys.stderr.isatty():

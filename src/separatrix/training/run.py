@@ -1,4 +1,4 @@
-"""A run as a whole: what it is to do, and where it stands, to be read or replaced.
+"""A run as a whole: its settings and its state, which can be read or replaced.
 
 A callback that defines ``begin(run)`` is called with it before the first step.
 """
@@ -28,31 +28,31 @@ MOST_SEED = 2**128
 
 @runtime_checkable
 class Resumable(Protocol):
-    """What remembers something from pass to pass, and can be told what another one remembered.
+    """An object with state that can be saved and restored.
 
-    A callback that is one is kept and restored with the run.
+    A callback with these methods is saved and restored with the run.
     """
 
     def to_state(self) -> State:
-        """All that it remembers: arrays, numbers, words, and lists and dictionaries of them."""
+        """The complete state: arrays, numbers, strings, and lists and dictionaries of them."""
 
     def restore(self, state: State) -> None:
-        """Remember this instead; the state is not written to."""
+        """Restore this state, which must not be modified."""
 
 
 @runtime_checkable
 class Expecting(Protocol):
-    """A part of a run that says what a state from a file has to be."""
+    """A part of a run that defines checks for its state."""
 
     def expected_state(self) -> Check:
-        """Checks what ``restore`` is given, before anything is restored."""
+        """Checks for the argument of ``restore``, made before anything is restored."""
 
 
 class Run:
-    """A run before its first step, and between two of them.
+    """A run before its first step, or between two steps.
 
-    ``seed`` and ``start`` are those that it begins with; ``drawn`` names those of the two that
-    chance chose, so that any others would do as well.
+    ``seed`` and ``start`` are its initial values; ``drawn`` names which of the two were chosen at
+    random, so that others may replace them.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class Run:
             if isinstance(callback, Resumable):
                 self.parts[f"callback {number}, {type(callback).__name__}"] = callback
         self.closing = ExitStack()
-        """What is to be done when the passes have ended, however they did."""
+        """Called when the passes have ended, for any reason."""
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """What the run depends on, as plain data: the data itself, of which it takes a read, too.
+        """The settings that determine the run, as plain data; digests take a read of the data.
 
         Two runs with the same settings take the same steps. ``max_iter`` and the number of threads
-        are none of these.
+        are not included.
         """
         settings = {"separatrix": version("separatrix"), **self._settings()}
         settings["remembered"] = sorted(self.parts)
@@ -92,26 +92,26 @@ class Run:
 
     @property
     def passes(self) -> int:
-        """How many have ended."""
+        """Number of passes that have ended."""
         return len(self.loop.infos)
 
     @property
     def is_whole(self) -> bool:
-        """Whether ``to_state`` is that of the end of a pass."""
+        """Whether ``to_state`` describes the end of a pass."""
         return self.loop.is_whole
 
     def terminate(self) -> None:
-        """Come to an end soon."""
+        """End the run soon."""
         self.loop.terminate()
 
     def to_state(self) -> State:
-        """Where it stands, all of it: arrays, numbers, words, and lists and dictionaries."""
+        """The complete state: arrays, numbers, strings, and lists and dictionaries of them."""
         start = self.start if "start" in self.drawn else None
         parts = {name: part.to_state() for name, part in self.parts.items()}
         return {"seed": self.seed, "start": start, "parts": parts}
 
     def restore(self, state: State) -> None:
-        """Stand where another run with the same settings stood; refused if the state cannot be."""
+        """Restore the state of another run with the same settings; raise if it is invalid."""
         parts = {
             name: part.expected_state() if isinstance(part, Expecting) else anything
             for name, part in self.parts.items()
@@ -119,7 +119,7 @@ class Run:
         start = optional(array(*self.start.shape))
         seed = whole(0, MOST_SEED)
         entries({"seed": seed, "start": start, "parts": entries(parts)})("its state", state)
-        # The loop first: it refuses what it cannot go on from.
+        # The loop first, because it rejects a state from which it cannot continue.
         for name in sorted(self.parts, key=lambda name: name != "loop"):
             self.parts[name].restore(state["parts"][name])
         self.seed = state["seed"]
@@ -127,7 +127,7 @@ class Run:
 
     @contextmanager
     def begun(self) -> Iterator[State | None]:
-        """Callbacks begin; gives the solver's state to go on from, if one of them restored it."""
+        """Call ``begin`` of the callbacks; return the solver's state if one of them restored it."""
         with self.closing:
             for callback in self.loop.callbacks:
                 begin = getattr(callback, "begin", None)
@@ -139,7 +139,7 @@ class Run:
 def settings_of(
     objective: Objective, solver: Solver, stop: Stop, keep: str, state: State | None
 ) -> dict[str, Any]:
-    """What minimising an objective depends on, beside its seed and start."""
+    """Settings that determine a minimisation, apart from its seed and start."""
     rules, source = asdict(stop), objective.source
     del rules["max_iter"]
     held_out = source.validation
@@ -158,7 +158,7 @@ def settings_of(
 
 
 def digest(value: Any) -> str:
-    """A name for arrays and numbers."""
+    """A digest of arrays and numbers."""
     whole = sha256()
     for chunk in packed(value):
         whole.update(chunk)
@@ -166,7 +166,7 @@ def digest(value: Any) -> str:
 
 
 def difference(before: Any, now: Any, where: str = "") -> str:
-    """The first setting in which two runs differ, in words; empty if there is none."""
+    """Message with the first setting in which two runs differ; empty if there is none."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in [*now, *(key for key in before if key not in now)]:
             name = f"{where}.{key}" if where else str(key)
@@ -176,7 +176,7 @@ def difference(before: Any, now: Any, where: str = "") -> str:
         return ""
     try:
         same = before == now or (before != before and now != now)
-    except ValueError:  # arrays, which settings never hold
+    except ValueError:  # arrays, which settings never contain
         same = False
     if same:
         return ""
@@ -199,7 +199,7 @@ def _short(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A setting as JSON gives it back: numbers of NumPy as Python's, tuples as lists."""
+    """A setting as JSON returns it: NumPy numbers as Python numbers, tuples as lists."""
     if isinstance(value, dict):
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

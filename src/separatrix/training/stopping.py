@@ -1,11 +1,11 @@
-"""When a run ends: the stopping rules, each with what it remembers from pass to pass.
+"""Stopping rules, with their state from pass to pass.
 
 Input: the steps of a solver, one per pass. Output: the name of the first rule that holds.
 
-- ``tol``: the duality gap is small enough (:mod:`separatrix.proofs.gap`), or, where there is no
-  gap, the objective and the weights have come to rest.
-- a cycle: weights that come back bit for bit under a map that does not change will come back for
-  ever (:mod:`separatrix.training.cycles`).
+- ``tol``: the duality gap is small enough (:mod:`separatrix.proofs.gap`) or, without a gap, the
+  objective and the weights have converged.
+- a cycle: weights that repeat bit for bit under a fixed map will repeat forever
+  (:mod:`separatrix.training.cycles`).
 - the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights.
 """
 
@@ -23,26 +23,26 @@ from ..proofs.gap import GapTracker
 from ..solvers import State, Step
 from .cycles import CycleFinder
 
-TINY = 1e-12  # below this J counts as 0
-LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
-ROUNDING = 4e-16  # J cannot be told more exactly
-GAP_EVERY = 5  # passes, where a bound costs a read of the data
-OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
+TINY = 1e-12  # a smaller J counts as 0
+LEAST_SQUARE = 1e-250  # smaller squares may have underflowed
+ROUNDING = 4e-16  # relative precision of J
+GAP_EVERY = 5  # passes, if a bound costs a read of the data
+OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends; None or False switches a rule off.
+    """When to stop; None or False disables a rule.
 
-    ``tol``: J is proven to be within ``tol * J`` of its minimum, where there are proofs (see
-    :mod:`separatrix.proofs.gap`) and ``prove`` asks for them, or the solver itself tells a bound.
-    Else J changed by no more than ``tol * |J|``, **and** the weights barely moved or the solver
-    expects little more. The change of J alone proves nothing: descent on x^2 with step 1 jumps
-    between -1 and 1 for ever and J never changes.
+    ``tol``: J is proven to be within ``tol * J`` of its minimum, if proofs exist (see
+    :mod:`separatrix.proofs.gap`) and ``prove`` enables them, or the solver itself provides a bound.
+    Otherwise J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
+    solver predicts little further decrease. A small change of J alone proves nothing: descent on
+    x^2 with step 1 jumps between -1 and 1 forever and J never changes.
 
     See Also
     --------
-    minimize : takes it.
+    minimize : accepts it.
 
     Examples
     --------
@@ -52,29 +52,29 @@ class Stop:
     """
 
     max_iter: int = 1000
-    """Most passes."""
+    """Maximum number of passes."""
     no_mistakes: bool = False
-    """At a pass without any."""
+    """Stop after a pass without mistakes."""
     tol: float | None = None
-    """At this share of J from its minimum, see above."""
+    """Stop when J is within this fraction of its minimum, see above."""
     max_norm: float | None = None
-    """When the norm of the weights exceeds it."""
+    """Stop when the norm of the weights exceeds this."""
     patience: int | None = None
-    """After so many passes without fewer mistakes."""
+    """Stop after this many passes without fewer mistakes."""
     cycle: bool = True
-    """A proven cycle: only for solvers whose every pass is the same function of the weights."""
+    """Stop at a proven cycle: only if every pass is the same function of the weights."""
     prove: bool = True
-    """Whether gaps are computed."""
+    """Whether to compute duality gaps."""
 
 
 class WeightSpace:
-    """How long weights are, how far apart, and what repeats when a run goes in circles."""
+    """Norm and distance of weights, and what repeats in a cycle."""
 
     what = "weights"
     remedy = "lower learning_rate"
 
     def norm(self, step: Step) -> float:
-        """Length of the weights, without overflow of their squares."""
+        """Norm of the weights, without overflow of their squares."""
         W = step.weights
         square = dot(W, W)
         if LEAST_SQUARE < square < np.inf:
@@ -86,25 +86,25 @@ class WeightSpace:
         return largest * math.sqrt(dot(shrunk, shrunk))
 
     def distance(self, step: Step, before: Step) -> float:
-        """How far a step went."""
+        """Length of a step."""
         move = step.weights - before.weights
         return math.sqrt(dot(move, move))
 
     def position(self, step: Step) -> Array:
-        """What, seen again bit for bit, proves that the run repeats itself."""
+        """Value whose exact repetition proves a cycle."""
         return step.weights
 
     def seen(self, step: Step) -> Step:
-        """What of a step later ones are compared with: the rest is a lot to hold on to."""
+        """The part of a step that later steps are compared with: the rest takes too much memory."""
         return Step(step.weights, {}, step.objective)
 
     def expected_state(self, shape: tuple[int, ...]) -> Check:
-        """Checks the state of what is seen of a step with weights of this shape."""
+        """Checks for the result of ``seen`` for weights of this shape."""
         return entries({})
 
 
 class StoppingRules:
-    """The stopping rules with what they remember from pass to pass."""
+    """The stopping rules with their state."""
 
     def __init__(
         self, stop: Stop, start: Array, space: WeightSpace, gap: GapTracker | None = None
@@ -117,7 +117,7 @@ class StoppingRules:
         self.cycles = CycleFinder(start) if stop.cycle else None
 
     def reason(self, step: Step, iteration: int, norm: float) -> str | None:
-        """Why to stop now, or None. The first rule that holds names the end."""
+        """Why to stop now, or None. The first rule that holds is reported."""
         stop, last = self.stop, iteration >= self.stop.max_iter
         cycle = self.cycles is not None and self._cycle(step, self.cycles)
         no_progress = stop.patience is not None and self._no_progress(step, stop.patience)
@@ -147,7 +147,7 @@ class StoppingRules:
         return "max_iter" if last else None
 
     def to_state(self) -> State:
-        """What is remembered, as arrays and numbers."""
+        """The state, as arrays and numbers."""
         return {
             "before": _told(self.before), "earlier": _told(self.earlier), "fewest": self.fewest,
             "stale": self.stale, "cycles": None if self.cycles is None else self.cycles.to_state(),
@@ -156,7 +156,7 @@ class StoppingRules:
         }  # fmt: skip
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives."""
+        """Checks for the result of ``to_state``."""
         W, objective = array(*self.shape), optional(real)
         seen = {"weights": W, "state": self.space.expected_state(self.shape)}
         step = optional(entries({**seen, "objective": objective}))
@@ -168,13 +168,13 @@ class StoppingRules:
         })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:
-        """Remember what other rules of the same run did; ``goes_on`` if passes follow."""
+        """Restore the state of other rules of the same run; ``goes_on`` if passes follow."""
         self.before, self.earlier = _step(state["before"]), _step(state["earlier"])
         self.fewest, self.stale = state["fewest"], state["stale"]
         if self.cycles is not None:
             self.cycles.restore(state["cycles"])
         if self.gap is not None:
-            # A run that may go on is as if nothing had asked for a proof where it was to end.
+            # A run that continues must behave as if no proof had been requested at its old end.
             self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])
 
     def _converged(self, step: Step, tol: float) -> bool:
@@ -182,7 +182,7 @@ class StoppingRules:
         if J is None or before is None or before.objective is None:
             return False
         size = max(abs(J), TINY)
-        if step.lower_bound is not None:  # then J may well stand still on the way
+        if step.lower_bound is not None:  # then J may well stall on the way
             return J - step.lower_bound <= max(tol, ROUNDING) * size
         if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
             return False
@@ -195,7 +195,7 @@ class StoppingRules:
         here = self.space.position(step)
         before = None if self.before is None else self.space.position(self.before)
         if step.rows is None and before is not None and np.array_equal(here, before):
-            return False  # a step over all rows that moves nothing has arrived
+            return False  # a step over all rows that moves nothing has converged
         return cycles.closes(here)
 
     def _no_progress(self, step: Step, patience: int) -> bool:
@@ -214,5 +214,5 @@ def _told(step: Step | None) -> State | None:
     return {"weights": step.weights, "state": step.state, "objective": step.objective}
 
 
-def _step(told: State | None) -> Step | None:
-    return None if told is None else Step(**told)
+def _step(saved: State | None) -> Step | None:
+    return None if saved is None else Step(**saved)

@@ -1,4 +1,4 @@
-"""What happened during a fit, and how to see it again step by step."""
+"""Record of a fit, and how to replay it step by step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTED_AT_ONCE = 1 << 16
 
 
 def _count(counts: AnyArray, rows: Ints) -> None:
-    """One more for each of these rows; none comes twice. By parts, for the sake of memory."""
+    """Add one for each of these distinct rows, in parts to save memory."""
     for start in range(0, len(rows), COUNTED_AT_ONCE):
         counts[rows[start : start + COUNTED_AT_ONCE]] += 1
 
@@ -40,16 +40,16 @@ def _copy(counts: AnyArray | None) -> AnyArray | None:
 
 @dataclass
 class Trace:
-    """The recipe of a run, and which rows were updated when.
+    """Settings of a run, and which rows were updated when.
 
-    The recipe (solver, loss, penalty, start, seed, number of passes) is enough to run it again
-    with the same bits. The updated rows are kept up to 8 MB; beyond, ``rows`` is None and
-    only the counts stay.
+    The settings (solver, loss, penalty, start, seed, number of passes) are enough to replay the
+    run with the same bits. The updated rows are kept up to 8 MB; beyond that, ``rows`` is None and
+    only the counts are kept.
 
     See Also
     --------
-    Step : what ``replay`` gives.
-    animate : a film of it.
+    Step : element of ``replay``.
+    animate : makes an animation of it.
 
     Examples
     --------
@@ -63,49 +63,49 @@ class Trace:
     """
 
     solver: Solver
-    """What took the steps."""
+    """The solver."""
     loss: Loss
-    """What they went down."""
+    """The loss."""
     penalty: Penalty
-    """What large weights cost."""
+    """The penalty."""
     fit_intercept: bool
     """Whether there is a bias."""
     class_weight: ClassWeight
-    """As the estimator was given it."""
+    """As passed to the estimator."""
     classes: AnyArray
-    """The labels, in order."""
+    """The class labels, in order."""
     start: Array
-    """First weights, (k, d + 1), bias last."""
+    """Initial weights, (k, d + 1), bias last."""
     seed: int
-    """Of all that chance decided."""
+    """Seed of all random numbers."""
     n_rows: int
-    """How many there were."""
+    """Number of rows."""
     weight_sum: float
-    """What they weigh."""
+    """Sum of the sample weights."""
     state: State | None = None
-    """Where the run went on from, if it did not begin at ``start``."""
+    """Solver state from which the run continued, if it did not begin at ``start``."""
     n_iter: int = 0
-    """Passes that were made."""
+    """Number of passes made."""
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
-    """How many rows were updated in each."""
+    """Number of updated rows in each pass."""
     features: FeatureMap | None = None
-    """If the run went on with other features than those given, to whose weights ``start`` belongs;
-    ``replay`` gives those of the features as they were given."""
+    """Map to other features, if the run used any (``start`` then refers to those); ``replay``
+    returns weights of the features as given."""
     parts: int | None = None
-    """In how many parts rows lay that were passed over at once: then nothing replays it."""
+    """Number of partitions trained in parallel; such a run cannot be replayed."""
     stop: str | None = None
-    """The word that the fit ended with."""
+    """Why the fit ended."""
     _counts: AnyArray | None = None
-    """What ``strengths`` says, once the rows themselves are too many."""
+    """Result of ``strengths`` once there are too many rows to keep."""
     _bytes: int = 0
 
     def __post_init__(self) -> None:
         self.start, self.state = locked(self.start), locked(self.state)
 
     def record(self, step: Step) -> None:
-        """Take in one pass."""
+        """Record one pass."""
         self.n_iter += 1
         self.updates_per_pass.append(step.updates)
         if step.rows is None:
@@ -122,7 +122,7 @@ class Trace:
         _count(self._counts, step.rows)
 
     def to_state(self) -> State:
-        """What has been recorded, as arrays and numbers."""
+        """The state, as arrays and numbers."""
         kept = self.rows
         return {
             "n_iter": self.n_iter, "updates_per_pass": np.array(self.updates_per_pass, np.int64),
@@ -132,7 +132,7 @@ class Trace:
         }  # fmt: skip
 
     def expected_state(self) -> Check:
-        """Checks what ``to_state`` gives: a number of updates for every pass, and rows below n."""
+        """Checks for ``to_state``: a number of updates for every pass, and row indices below n."""
         known = entries({
             "n_iter": whole(), "updates_per_pass": array(None, dtype=np.int64),
             "rows": optional(indices(self.n_rows, narrow=True)), "bytes": whole(),
@@ -153,7 +153,7 @@ class Trace:
         return check
 
     def restore(self, state: State) -> None:
-        """Hold what the trace of another run of the same recipe recorded."""
+        """Restore the state of the trace of another run with the same settings."""
         self.n_iter, self._bytes = state["n_iter"], state["bytes"]
         self.updates_per_pass = state["updates_per_pass"].tolist()
         self._counts = _copy(state["counts"])
@@ -165,7 +165,7 @@ class Trace:
 
     @property
     def strengths(self) -> AnyArray | None:
-        """How often each row moved the weights, if the solver says."""
+        """How often each row changed the weights, if the solver reports it."""
         if not self.rows:
             return self._counts
         total: AnyArray = np.zeros(self.n_rows, dtype=np.int32)
@@ -175,30 +175,30 @@ class Trace:
 
     @property
     def n_updates(self) -> int:
-        """Row updates in all; for batch solvers, iterations."""
+        """Total number of row updates; for batch solvers, iterations."""
         return sum(self.updates_per_pass)
 
     def replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Step]:
-        """Run it again on the same data and give every intermediate weight vector.
+        """Repeat the run on the same data and yield every intermediate weight vector.
 
-        Online solvers give one step per update, with the updated row in ``step.rows``, and one
-        at the end of every pass; batch solvers one per iteration. The last has exactly the
-        weights with which the fit ended.
+        Online solvers yield one step per update, with the updated row in ``step.rows``, and one at
+        the end of every pass; batch solvers one per iteration. The last has the exact weights
+        of the fit.
         """
         return self._replay(self._objective(X, y, sample_weight)[1])
 
     def recording(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, max_steps: int = MOST_STEPS
     ) -> Recording:
-        """The fit step by step, for people to look at: see :class:`Recording`.
+        """Record the fit step by step: see :class:`Recording`.
 
-        Runs it again on the same data, of 2,000 rows at most: X and y, or a source in memory. A
-        step is one row looked at, right or wrong; later steps than ``max_steps`` are left out.
+        Repeats the run on the same data, at most 2,000 rows: X and y, or a source in memory. One
+        step visits one row; steps after ``max_steps`` are left out.
         """
-        # Its numbers and sentences are about the decay of weights by l2.
+        # The numbers and sentences assume weight decay by l2.
         if not isinstance(self.penalty, L2):
             raise ValueError(
-                "a recording tells of the penalty l2 alone, and this fit had an l1 or "
+                "a recording supports the penalty l2 only, and this fit had an l1 or "
                 "penalty_weights, or another penalty; see replay, which gives every step"
             )
         given, objective = self._objective(X, y, sample_weight)
@@ -220,7 +220,7 @@ class Trace:
         )
 
     def _objective(self, X: Any, y: Any, sample_weight: Any) -> tuple[ArraySource, Objective]:
-        """The rows as given, and what was minimised."""
+        """The rows as given, and the objective."""
         if self.parts is not None and self.solver.by_row:
             raise ValueError(
                 f"the fit went row by row over {self.parts} parts at once, and their weights were "
@@ -249,7 +249,7 @@ class Trace:
             )
         seen: Source = source if self.features is None else self.features.source(source)
         objective = Objective(self.loss, self.penalty, seen, self.fit_intercept)
-        if self.state is not None:  # perhaps that of a file
+        if self.state is not None:  # it may come from a file
             self.solver.expected_state(objective)("the state that the run went on from", self.state)
         return source, objective
 
@@ -266,10 +266,10 @@ class Trace:
 
 
 def original_step(step: Step, features: FeatureMap | None) -> Step:
-    """A step for others to look at, with weights of the features as they were given.
+    """A step for callbacks, with weights of the features as given.
 
-    What the solver goes on from, its ``state``, stays as it is; the variables of the solver are
-    left out, and so is a gradient by weights of standardised features.
+    The solver's ``state`` is unchanged; its variables are dropped, and so is the gradient of
+    standardised features.
     """
     if features is None:
         return step

@@ -1,1 +1,1 @@
-"""The dual of J: its ascent by three methods, and the lower bounds on J that come of it."""
+"""Dual solvers: three methods to maximise the dual of J and bound J from below."""

@@ -1,29 +1,28 @@
 """Dual coordinate ascent for two classes: one alpha at a time.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
-for two classes, with a free bias or none.
+for two classes, with or without a free bias.
 Input: rows x_i, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
 Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 
-Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
-is evaluated. A smooth loss gives the dual a curvature of its own: some epochs are enough. For the
-hinge, whose dual is curved by the rows alone, epochs find out which rows sit at a bound, and crawl
-over the rest, and so they do for smooth losses where the penalty is weak. There they are helped:
+Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`); after each round the gap is
+evaluated. A smooth loss gives the dual its own curvature, so few epochs are enough. For the hinge,
+whose dual is curved only by the rows, epochs find which rows are at a bound and then converge
+slowly for the others; so they do for smooth losses if the penalty is weak. Two methods help:
 
-- Every epoch is taken for a direction, and spans a space with the two steps before it, in which the
-  highest point is known without a look at the rows (of the logistic loss that of a quadratic near
-  its dual). This is conjugate gradients with an epoch for their preconditioner, but bounds may
-  come and go. An epoch in one direction is no symmetric one: a memory of two steps took a quarter
-  fewer epochs than one, more did not help. The order must be random: epochs in a fixed order got
-  stuck.
-- Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
-  are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
-  for all alphas inside their bounds between epochs, see
+- Every epoch is used as a search direction, together with the two previous steps. The maximum in
+  the space that they span is known without a read of the rows (for the logistic loss, of a local
+  quadratic model). This is conjugate gradients preconditioned by an epoch, except that bounds may
+  change. An epoch in one order is not symmetric: remembering two steps took a quarter fewer epochs
+  than one, more did not help. The order must be random: epochs in a fixed order got stuck.
+- Gains near rounding are invisible to that method, a free bias did not benefit, and some problems
+  are too ill-conditioned for so short a memory. Then, for the hinge, conjugate gradients solve for
+  all alphas inside their bounds between epochs, see
   :func:`separatrix.solvers.dual.epochs.solve_free_variables`.
 
-With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
-about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
-1969; Powell, 1969).
+With a free bias a single alpha could not change. Therefore the bias is kept near its last value by
+a penalty about as strong as that of the weights, and moved after every round (the method of
+multipliers: Hestenes, 1969; Powell, 1969).
 
 Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
 large-scale linear SVM, ICML 2008; J. J. More and G. Toraldo, On the solution of large quadratic
@@ -52,12 +51,12 @@ from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_
 from .solver import DualIterate
 
 PHASE = "coordinate ascent"
-FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
-MOST_EPOCHS = 30  # in a round where subspace steps help
-PROOF_EPOCHS = 4  # over all rows: what a proof costs, about
-SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
+FIRST_EPOCHS, EPOCHS = 20, 8  # per round
+MOST_EPOCHS = 30  # per round if subspace steps help
+PROOF_EPOCHS = 4  # over all rows: the approximate cost of a proof
+SMOOTH_BIAS_EPOCHS = 3  # for smooth losses, where only the bias is left to find
 FIRST_GAP = 1e-5  # of J, at the end of the first round
-FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
+FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
 
 
 def binary_iterates(
@@ -67,7 +66,7 @@ def binary_iterates(
     state: State | None,
     alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
-    """One for each round, for ever."""
+    """One iterate per round, without end."""
     run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
@@ -82,9 +81,9 @@ def binary_iterates(
 def begun(
     objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
 ) -> CoordinateAscentRun:
-    """At alpha = 0, or between there and alphas of another penalty.
+    """Start at alpha = 0, or between it and the alphas of another penalty.
 
-    The bias is held near that of W.
+    The bias is kept near that of W.
     """
     run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), np.zeros(len(objective.in_memory.y)),
@@ -96,7 +95,7 @@ def begun(
 
 
 def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
-    """Where another run of the same problem stood."""
+    """Continue another run of the same problem."""
     run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), state["alpha"], state["seed"],
         scores=state["scores"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
@@ -105,13 +104,13 @@ def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
         step_history=state["step_history"], weight_history=state["weight_history"],
         lowest=state["lowest"], highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
     )  # fmt: skip
-    if not objective.intercept:  # the weights of a bias are those of the alphas after every round
+    if not objective.intercept:  # without a bias, the weights match the alphas after every round
         run.W[:] = state["W"]
     return run
 
 
 def binary_state(objective: Objective, n: int) -> Check:
-    """Checks the state of a run over n rows."""
+    """Checks for the state of a run over n rows."""
     width = objective.shape[1]
     counts = dict.fromkeys(("epochs", "rounds"), whole())
     names = ("shrink_margin", "bias_center", "lowest", "highest", "gap", "visits")
@@ -124,7 +123,7 @@ def binary_state(objective: Objective, n: int) -> Check:
 
     def check(name: str, state: State) -> None:
         known(name, state)
-        # Without a bias the last two steps are remembered; else there are none.
+        # Without a bias the last two steps are remembered; otherwise none.
         steps = state["step_history"].shape[1] > 0 or not objective.intercept
         for history, length in (("step_history", n), ("weight_history", width)):
             array(2, length if steps else 0)(f"{name}.{history}", state[history])
@@ -134,10 +133,10 @@ def binary_state(objective: Objective, n: int) -> Check:
 
 @dataclass
 class CoordinateAscentRun(CoordinateEpochs):
-    """Where an ascent stands, and how its epochs are helped."""
+    """State of an ascent, and how its epochs are accelerated."""
 
     bias_center: float = 0.0
-    """Where the bias is held."""
+    """Value that the bias is kept near."""
     rounds: int = 0
     products: int = 2 * FEWEST_PRODUCTS
     lowest: float = np.inf
@@ -145,7 +144,7 @@ class CoordinateAscentRun(CoordinateEpochs):
     gaps: Array = field(default_factory=lambda: np.empty(0))
     """Between the lowest J and the highest bound, after every round."""
     scores: Array = field(default_factory=lambda: np.empty(0))
-    """Of all rows, by the weights, (n,)."""
+    """Scores of all rows at the weights, (n,)."""
     objective_value: float = field(default=np.inf, init=False)
     mistakes: float = field(default=0.0, init=False)
     bound: float = field(default=0.0, init=False)
@@ -159,7 +158,7 @@ class CoordinateAscentRun(CoordinateEpochs):
             self.W[0, -1] = self.bias_center
 
     def begin_at(self, alpha: Array) -> None:
-        """At the highest point of the dual between 0 and these alphas: they may be too large."""
+        """Start at the maximum of the dual between 0 and these alphas, which may be too large."""
         conjugate, c = self.dual_loss.loss.conjugate, self.source.weights * self.inv_weight_sum
         self.alpha[:] = alpha
         self._recompute_weights()
@@ -167,11 +166,11 @@ class CoordinateAscentRun(CoordinateEpochs):
         share = best_share(half, whole, self.objective.penalty.value(self.W))
         self.alpha *= share
         self.W *= share
-        self.visits = np.inf  # not to the last digit those of the alphas
+        self.visits = np.inf  # the weights differ from those of the alphas by rounding
         self.W[0, -1] += (1.0 - share) * self.bias_center
 
     def state(self) -> State:
-        """From which to go on: arrays that the run does not write to again."""
+        """State to continue from, in arrays that the run does not modify."""
         return {
             "phase": PHASE, "alpha": self.alpha, "seed": self.seed, "epochs": self.epochs,
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center,
@@ -182,16 +181,16 @@ class CoordinateAscentRun(CoordinateEpochs):
         }  # fmt: skip
 
     def round(self, enough: float | None = None) -> None:
-        """Some epochs, helped where bounds hardly change any more, and then the gap.
+        """Run some epochs, accelerated once bounds hardly change, and evaluate the gap.
 
-        They end at a gap that is enough, in units of J; if none is told, at the next power of ten.
+        They end at the required gap, in units of J; if none is given, at the next power of ten.
         """
         self.active = self._rows_to_visit()
-        if self.rounds:  # the last state keeps its own
+        if self.rounds:  # the last state keeps its own arrays
             self.alpha, self.step_history = self.alpha.copy(), self.step_history.copy()
             self.weight_history = self.weight_history.copy()
         self.rounds += 1
-        # BLAS splits dot products of 10,000 numbers on.
+        # BLAS uses threads for dot products from 10,000 numbers on.
         with one_blas_thread(20.0 * len(self.alpha)):
             reached = self._climb(self._most_epochs(), self._enough() if enough is None else enough)
             if self.dual_loss.nonsmooth:
@@ -201,7 +200,7 @@ class CoordinateAscentRun(CoordinateEpochs):
             self._evaluate_gap()
 
     def _help(self) -> None:
-        """Solve for the free variables, where these are known and epochs alone would crawl."""
+        """Solve for the free variables, if these are known and epochs alone would be slow."""
         rows = self.active
         inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
         known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
@@ -209,9 +208,9 @@ class CoordinateAscentRun(CoordinateEpochs):
             self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:
-        """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for.
+        """Epochs per round: fewer if the bias must move or free alphas can be solved for.
 
-        More where few rows are active: what they cost is then little beside the proof of all.
+        More if few rows are active: they then cost little compared with a proof over all rows.
         """
         if not self.dual_loss.nonsmooth:
             return SMOOTH_BIAS_EPOCHS if self.objective.intercept else MOST_EPOCHS
@@ -222,7 +221,7 @@ class CoordinateAscentRun(CoordinateEpochs):
     def _enough(self) -> float:
         """The gap below the next power of ten, in units of J.
 
-        So are tolerances, mostly, and to prove the gap costs as much as some epochs.
+        Tolerances are usually powers of ten, and proving the gap costs as much as some epochs.
         """
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
             return AIM * FIRST_GAP
@@ -230,7 +229,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         return AIM * min(FIRST_GAP, float(10.0**digits))
 
     def _solve_free_variables(self, rows: Ints) -> None:
-        """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""
+        """Conjugate gradients over the alphas inside their bounds, then back into the bounds."""
         free = self.source.take(rows).with_weight(None)
         gives = np.append(np.full(self.W.shape[1] - 1, self.inv_2l2), self.bias_inv_penalty)
         curvatures = self.row_norm2[rows] * self.inv_2l2 + self.bias_inv_penalty
@@ -239,16 +238,16 @@ class CoordinateAscentRun(CoordinateEpochs):
         )
         if found.gain > 0.0:
             self.alpha[rows], self.visits = found.alpha, np.inf
-        # Longer where the bounds hardly stood in the way.
+        # Longer if the bounds were hardly active.
         if found.gain > 0.8 * found.hoped:
             self.products = min(2 * self.products, MOST_PRODUCTS)
         elif found.gain < 0.5 * found.hoped:
             self.products = max(self.products // 2, FEWEST_PRODUCTS)
 
     def _recompute_weights(self, settle: bool = False) -> DualSums:
-        """The weights anew from the alphas: what adds up over many steps is not trusted for ever.
+        """Recompute the weights from the alphas, because rounding errors accumulate.
 
-        To settle moves the point near which the bias is held to where the bias is.
+        With ``settle``, the bias is from now on kept near its current value.
         """
         of_alphas = dual_sums if self.objective.intercept else signed_dual_sums
         sums = of_alphas(self.source, self.dual_loss, self.alpha)
@@ -262,9 +261,9 @@ class CoordinateAscentRun(CoordinateEpochs):
         return sums
 
     def _bound(self) -> float:
-        """What the alphas prove, from weights that are theirs up to rounding, which is allowed for.
+        """The bound from the alphas, allowing for the rounding of weights computed from them.
 
-        A free bias asks for the sums of either class, and settles.
+        A free bias needs the sums of each class, and settles.
         """
         l2, intercept = self.objective.penalty.l2, self.objective.intercept
         drift = drift_of_bound(self.visits)
@@ -275,7 +274,6 @@ class CoordinateAscentRun(CoordinateEpochs):
         return self.dual_loss.bound(sums, l2, intercept)
 
     def _evaluate_gap(self) -> None:
-        """J and the bound at the alphas."""
         source, objective = self.source, self.objective
         self.bound = self._bound()
         self.weights = self.W.copy()
@@ -297,7 +295,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         self.gaps = np.concatenate([self.gaps, [self.lowest - self.highest]])
 
     def _rows_to_visit(self) -> Ints:
-        """All but those that sit at a bound, and whose margins say that they will stay."""
+        """All rows except those that are at a bound and whose margins show that they will stay."""
         if self.rounds == 0:
             present = self.source.present
             return np.arange(len(self.alpha)) if present is None else present.copy()
@@ -307,6 +305,6 @@ class CoordinateAscentRun(CoordinateEpochs):
             stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.shrink_margin)
         if weight is not None:
             stays |= weight == 0.0
-        if self.subspace:  # what the last steps did to the weights is remembered
+        if self.subspace:  # the effect of the last steps on the weights is remembered
             stays &= ~self.step_history.any(axis=0)
         return np.flatnonzero(~stays)

@@ -1,10 +1,10 @@
-"""Dual coordinate ascent: one row at a time, for more features than a system can have.
+"""Dual coordinate ascent, row by row, for more features than a linear system can have.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``. Input: rows,
 l2 > 0. Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
-Algorithm: by the number of classes and the loss that of ``binary_coordinate_ascent``, of
-``one_vs_rest_ascent`` (one against the rest) or of ``multiclass_coordinate_ascent`` (Crammer and
-Singer), whose heads name the papers.
+Algorithm: depending on the number of classes and the loss, ``binary_coordinate_ascent``,
+``one_vs_rest_ascent`` or ``multiclass_coordinate_ascent`` (Crammer and Singer), which cite the
+papers.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ __all__ = ["PHASE", "CoordinateAscent"]
 
 @dataclass(frozen=True, repr=False)
 class CoordinateAscent(DualSolver):
-    """Climbs the dual one row at a time: for rows with features of their own.
+    """Maximises the dual row by row: for rows that share few features.
 
-    For the hinge, its square and the logistic loss of two classes or of each against the rest, and
-    Crammer and Singer's hinge, with a penalty. It needs no system of equations, however many rows
-    and features there are, and each epoch costs about a read of the rows. A weak penalty, or
-    features of different scales, take many. It begins at alpha = 0, wherever the weights are; along
-    a path of penalties with the alphas of the last.
+    For the hinge, squared hinge and logistic loss of two classes or one-vs-rest, and Crammer and
+    Singer's hinge, with a penalty. It solves no linear system, however many rows and features
+    there are, and each epoch costs about a read of the rows. A weak penalty, or features on
+    different scales, take many epochs. It starts at alpha = 0, whatever the initial weights;
+    along a path of penalties, at the alphas of the previous fit.
 
-    Of rows that are not in memory an epoch visits one block after another, the rows of each in a
-    random order: a read of all. Kept are labels, weights and some numbers a row, more than
-    :class:`ProximalPoint` needs; ``reason``, after a fit, tells the bytes.
+    For rows that are not in memory, an epoch visits one block after another, with the rows of each
+    in random order: one read of all. Labels, weights and some numbers per row are kept in memory,
+    more than :class:`ProximalPoint` needs; after a fit, ``reason`` shows how many bytes.
 
     See Also
     --------
-    DualAscent : chooses between this and two others.
+    DualAscent : chooses between this and two other methods.
 
     Examples
     --------
@@ -60,13 +60,12 @@ class CoordinateAscent(DualSolver):
     needs_rows_in_memory = False
 
     def knows(self, loss: Loss) -> bool:
-        """Two classes, or more."""
         return has_dual(loss.column_loss or loss)
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """One for each round."""
+        """One iterate per round."""
         of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
         if objective.shape[0] > 1 and objective.loss.column_loss is not None:
             of_rounds = one_vs_rest_iterates
@@ -81,14 +80,13 @@ class CoordinateAscent(DualSolver):
             yield at, new | {"kept_bytes": kept_bytes(labels, new)}
 
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """By the number of classes and the loss."""
         of_rounds = multiclass_state if objective.shape[0] > 1 else binary_state
         if objective.shape[0] > 1 and objective.loss.column_loss is not None:
             of_rounds = one_vs_rest_state
         return {PHASE: of_rounds(objective, objective.source.length)}
 
     def handed_on(self, state: State) -> State | None:
-        """The alphas: they mean the same for every penalty."""
+        """The alphas, which are valid for every penalty."""
         if state["phase"] != PHASE:
             return None
         of_classes = [value for key, value in state.items() if key.endswith(" alpha")]
@@ -97,6 +95,6 @@ class CoordinateAscent(DualSolver):
 
 
 def kept_bytes(labels: LabelsInMemory, state: State) -> int:
-    """What is kept in memory of rows that are not: labels and weights, and what a run keeps."""
-    beside = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
-    return beside + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))
+    """Bytes kept in memory for rows that are not: labels, weights and the state of a run."""
+    per_row = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
+    return per_row + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))

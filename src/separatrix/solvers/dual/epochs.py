@@ -1,12 +1,12 @@
-"""Epochs of dual coordinate ascent: rows one after another, each alpha to its best value.
+"""Epochs of dual coordinate ascent: each alpha in turn is set to its best value.
 
 Problem: ``max_alpha -sum_i p_i phi*(-alpha_i) - |sum_i p_i alpha_i y_i x_i|^2 / (4 l2)``, with the
-bias held near a point by a penalty, as one more feature. Input: rows to visit, alphas and the
-weights that follow from them. Output: both moved on, and which rows to visit again.
-Algorithm: each alpha in turn maximises the dual over itself alone, in a random order; rows that
-sit at a bound and will stay there are left out (shrinking). Soon a few rows hold most of the
-duality gap: they come again between two epochs, until they hold clearly less than the others.
-Where epochs would crawl, the alphas inside their bounds are solved for together.
+bias kept near a value by a penalty, as one more feature. Input: rows to visit, alphas and the
+corresponding weights. Output: both updated, and which rows to visit again.
+Algorithm: each alpha in turn maximises the dual with the others fixed, in random order; rows that
+are at a bound and will stay there are skipped (shrinking). Soon a few rows account for most of the
+duality gap: they are visited again between two epochs, until they have clearly less than the
+others. If epochs are slow, all alphas inside their bounds are solved for together.
 Paper: C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, A dual coordinate
 descent method for large-scale linear SVM, ICML 2008; for the logistic loss H.-F. Yu, F.-L. Huang
 and C.-J. Lin, Dual coordinate descent methods for logistic regression and maximum entropy models,
@@ -33,24 +33,24 @@ from ...objective import Objective
 from ...proofs.binary_dual import BinaryDualLoss
 from ..thresholds import GATHERED_BYTES
 
-MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
-STANDS_OUT = 3.0  # times the mean part of the gap: rows that hold more come again
-IDENTIFIED = 1.8  # active rows per free alpha, below which these are known
-AIM = 0.7  # of the gap wanted: rows left out add to what epochs meet, and a miss costs a round
+MIXED_STRETCHES = 16  # runs of neighbouring rows that are shuffled together: about a cache full
+STANDS_OUT = 3.0  # times the mean part of the gap: rows above it are visited again
+IDENTIFIED = 1.8  # active rows per free alpha, below which the free alphas count as known
+AIM = 0.7  # of the required gap: skipped rows add to the measured gap, and a miss costs a round
 LITTLE = 0.002  # of the gain of the free alphas so far: a product that adds less is the last
 HALVINGS = 6
-CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
-# Of a smooth loss: rows of large curvature in the units of the penalty take many epochs, of which a
-# stiff bias, as one more feature of all rows, would take twice as many; where it is small, a soft
-# one would take many rounds. Measured on text.
+CAREFUL = 6.0  # times the mean slope: distance to its kink up to which a row is visited
+# For a smooth loss: rows with large curvature relative to the penalty take many epochs, and a
+# stiff bias, as one more feature of all rows, would double that; if it is small, a soft one
+# would take many rounds. Measured on text.
 SOFT_BIAS, SOFTEST_BIAS = 0.25, 0.1
 
 
 def bias_inverse_penalty(objective: Objective) -> float:
-    """How far a bias gives way: as the weight of a feature would that is like others, in all rows.
+    """Strength of the bias penalty: that of the weight of a typical feature present in all rows.
 
-    A feature as long as the rows themselves would tie them all together: on text of two classes it
-    took the hinge two to four times as long, with eight classes up to ten.
+    A feature as long as the rows themselves would couple them all: on text with two classes it
+    made the hinge two to four times as slow, with eight classes up to ten.
     """
     if not objective.intercept:
         return 0.0
@@ -60,34 +60,34 @@ def bias_inverse_penalty(objective: Objective) -> float:
 
 
 def may_be_taken(source: InMemory, rows: int) -> bool:
-    """Whether so many rows may be held at once: always, if all of them are."""
+    """Whether this many rows may be skipped at once: always if all are."""
     return not isinstance(source, LabelsInMemory) or rows * source.row_bytes <= GATHERED_BYTES
 
 
 @dataclass
 class CoordinateEpochs:
-    """Every row's alpha, the weights that follow from them, and what epochs have found out."""
+    """Every row's alpha, the corresponding weights, and what epochs have found out."""
 
     objective: Objective
     dual_loss: BinaryDualLoss
     alpha: Array
     seed: int
     active: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
-    """Rows to visit in the next epoch, increasing: those that may not stay where they are."""
+    """Rows to visit in the next epoch, sorted: those that may change."""
     epochs: int = 0
     shrink_margin: float = np.inf
-    """How far beyond its kink a row at a bound need not be visited again."""
+    """Distance beyond its kink from which a row at a bound need not be visited again."""
     gap: float = np.inf
-    """The duality gap as the last epoch met it: each row before its update."""
+    """The duality gap as measured in the last epoch: each row before its update."""
     subspace: bool = True
-    """Whether epochs are helped by steps in a subspace: where there is no bias."""
+    """Whether epochs are accelerated by subspace steps: if there is no bias."""
     visits: float = 0.0
-    """Of rows, at most, since the weights were summed from the alphas; infinite if either was
-    moved otherwise."""
+    """Updates since the weights were computed from the alphas; infinite if either was changed
+    otherwise."""
     step_history: Array = field(default_factory=lambda: np.empty((2, 0)))
-    """Of the alphas, the last step and the one before: (2, n), if they are of use."""
+    """The last two steps of the alphas, newest first: (2, n), if they are useful."""
     weight_history: Array = field(default_factory=lambda: np.empty((2, 0)))
-    """What that did to the weights."""
+    """The effect of these steps on the weights."""
 
     def __post_init__(self) -> None:
         self.source = source = self.objective.in_memory
@@ -107,7 +107,7 @@ class CoordinateEpochs:
         self.W = np.zeros(self.objective.shape)
 
     def _climb(self, most: int, enough: float) -> bool:
-        """At most so many epochs over the active rows: whether the gap is enough, in units of J."""
+        """Run epochs on the active rows, and return whether the gap is small enough."""
         history = StepHistory(self.step_history, self.weight_history) if self.subspace else None
         active = self.active
         found = self.source.ascent_round(
@@ -124,14 +124,14 @@ class CoordinateEpochs:
         return found.reached
 
     def _shares(self, rows: Ints) -> Array:
-        """Of these rows in the weight of all."""
+        """Shares of these rows in the total weight."""
         weight = self.source.weight
         shares = np.full(len(rows), self.inv_weight_sum)
         return shares if weight is None else shares * weight[rows]
 
 
 class FreeAlphas(NamedTuple):
-    """Alphas, by how much the dual is higher there, and by how much it would be without bounds."""
+    """Alphas, the gain of the dual there, and its gain if there were no bounds."""
 
     alpha: Array
     gain: float
@@ -141,14 +141,14 @@ class FreeAlphas(NamedTuple):
 def solve_free_variables(
     rows: InMemory, alpha: Array, p: Array, W: Array, curvatures: Array, gives: Array, most: int
 ) -> FreeAlphas:
-    """The highest dual over the alphas of some rows, the others fixed, by at most so many products.
+    """Maximise the dual over the alphas of some rows, the others fixed, with limited products.
 
     With the weights ``w = w_0 + sum_i p_i y_i (alpha_i - alpha_0i) x_i / (2 l2)`` the dual is a
-    quadratic of the alphas in [0, 1]. Conjugate gradients over all of them, in variables in which
-    the dual has curvature 1 for each alone, and then a projected line search (the second stage of
+    quadratic in the alphas in [0, 1]. Conjugate gradients over all of them, scaled so that the
+    dual has curvature 1 along each, are followed by a projected line search (the second stage of
     More and Toraldo, On the solution of large quadratic programming problems with bound
-    constraints, SIAM J. Optimization 1, 1991). ``p`` are the shares of the rows. A row counted once
-    more moves the weights by ``gives`` times it, and its own margin by its entry of ``curvatures``.
+    constraints, SIAM J. Optimization 1, 1991). ``p`` are the shares of the rows. Counting a row
+    once more moves the weights by ``gives`` times it, and its own margin by ``curvatures``.
     """
     y = rows.y
     scale = 1.0 / (p * np.sqrt(np.maximum(curvatures, SAFE_DIVISOR)))
@@ -167,7 +167,7 @@ def solve_free_variables(
     for _ in range(HALVINGS):
         there = np.clip(alpha + length * scale * u, 0.0, 1.0)
         change = there - alpha
-        # The dual falls by half of what the changes themselves do to the margins.
+        # The dual decreases by half the effect of the changes on the margins.
         gain = float((p * change) @ (lack - 0.5 * y * rows.scores(moved(change))[:, 0]))
         if gain >= 0.1 * length * hoped:
             break

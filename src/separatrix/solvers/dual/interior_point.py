@@ -1,4 +1,4 @@
-"""Interior points of the dual: all alphas between their bounds, for few rows per feature or fewer.
+"""Interior point method for the dual, for few rows per feature or fewer rows than features.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
 for the hinge and its square, with a free bias or none. (More classes:
@@ -13,11 +13,11 @@ each pair ``alpha, slack`` and ``upper_slack, xi`` is 0. Here all four stay posi
 :mod:`separatrix.solvers.dual.predictor_corrector`. The squared hinge has ``xi = alpha / 2`` and
 only the first pair.
 
-Where rows are few, so that they can nearly be separated, and the penalty is weak, which rows sit
-at a bound changes with every step of a method that asks just that, and hundreds of its steps led
-nowhere. Here about twenty do, whatever the penalty and the scales. Each takes all rows into one
-system, of the features or of the rows, whichever is smaller. Near the minimum differences of
-nearly equal numbers are divided by small ones: the last digits are left to proximal points.
+If rows are few, so that they are nearly separable, and the penalty is weak, active-set methods
+change the set of rows at a bound with every step, and hundreds of steps led nowhere. Here about
+twenty are enough for any penalty and scales. Each uses all rows in one system, of the features or
+of the rows, whichever is smaller. Near the minimum, differences of nearly equal numbers are
+divided by small ones: the last digits are left to proximal points.
 
 Papers: S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J.
 Optimization 2 (1992) 575-601; M. C. Ferris and T. S. Munson, Interior-point methods for massive
@@ -50,22 +50,22 @@ from .multiclass_interior_point import multiclass_run, multiclass_state
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
 
-ROWS = 2048  # copied at a time, of those whose products are summed
+ROWS = 2048  # copied at a time to compute their products
 
 
 @dataclass(frozen=True, repr=False)
 class InteriorPoint(DualSolver):
-    """Climbs the dual through the middle of its bounds: for few rows per feature, or few weights.
+    """Interior point method for the dual: for few rows per feature, or few weights.
 
-    For the hinge (Crammer and Singer's for more than two classes) and, for two classes, its
-    square; with a penalty, and rows in memory. About twenty systems of equations, of as many
-    unknowns as there are rows or weights, whichever are fewer, solve it however weak the penalty.
-    It begins in the middle, wherever the weights are, and ends where rounding ends it: at a gap of
-    about 1e-8 of J, after which it tells the same weights again and again.
+    For the hinge (Crammer and Singer's for more than two classes) and, for two classes, the squared
+    hinge; with a penalty, and rows in memory. About twenty linear systems, with as many unknowns
+    as there are rows or weights, whichever are fewer, solve it for any penalty. It starts in the
+    interior, whatever the initial weights, and stops when rounding prevents progress, at a gap of
+    about 1e-8 of J; after that, it repeats the same weights.
 
     See Also
     --------
-    DualAscent : chooses between this and two others.
+    DualAscent : chooses between this and two other methods.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class InteriorPoint(DualSolver):
     name = "InteriorPoint"
 
     def check(self, objective: Objective) -> None:
-        """As all solvers of the dual; alphas with bounds to stay between, and small systems."""
+        """Like all dual solvers; also bounded alphas and small systems."""
         super().check(objective)
         if not objective.loss.attained:
             raise ValueError(
@@ -96,14 +96,13 @@ class InteriorPoint(DualSolver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """Until rounding ends it, and the last one again and again."""
+        """Steps until rounding prevents progress, then the last one repeatedly."""
         run = interior_run(objective, state)
         yield from interior_iterates(run)
         while True:
             yield iterate(run), run.state()
 
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """A point, for two classes or more."""
         if objective.shape[0] > 1:
             return {PHASE: multiclass_state(objective)}
         rows = array(objective.source.length)
@@ -112,7 +111,7 @@ class InteriorPoint(DualSolver):
 
 
 def interior_run(objective: Objective, state: State | None) -> AnyRun:
-    """For two classes or more, from the middle or where another run stood."""
+    """A run for two or more classes, from the interior or from a state."""
     if objective.shape[0] > 1:
         return multiclass_run(objective, state)
     at = None
@@ -124,13 +123,13 @@ def interior_run(objective: Objective, state: State | None) -> AnyRun:
 
 
 def interior_iterates(run: AnyRun) -> Iterator[tuple[DualIterate, State]]:
-    """Until rounding ends it."""
+    """Steps until rounding prevents progress."""
     while run.advance():
         yield iterate(run), run.state()
 
 
 def iterate(run: AnyRun) -> DualIterate:
-    """Where a run stands: to be told if it brings something, for products fall long before."""
+    """The iterate of a run; only reported if it improves something."""
     alpha = run.at.alpha[:, None] if isinstance(run, InteriorPointRun) else None
     return DualIterate(
         run.W, run.objective_value, run.mistakes, run.bound, told=False,
@@ -139,24 +138,24 @@ def iterate(run: AnyRun) -> DualIterate:
 
 
 def dual_variables(objective: Objective, state: State) -> Array:
-    """Of every row at a state, (n, columns)."""
+    """Dual variables of every row at a state, (n, columns)."""
     alpha: Array = state["alpha"][:, None] if objective.shape[0] == 1 else state["shares"]
     return alpha
 
 
 class PairPoint(NamedTuple):
-    """Weights, and the pairs of every row."""
+    """Weights, and the complementary pairs of every row."""
 
     W: Array
     alpha: Array
     upper_slack: Array
-    """1 - alpha, where that is a bound."""
+    """1 - alpha, if alpha has an upper bound."""
     slack: Array
     xi: Array
 
 
 class PairMove(NamedTuple):
-    """Of the weights, and of what every row has; that of the upper slack is minus alpha's."""
+    """Change of a point; the change of the upper slack is minus that of alpha."""
 
     W: Array
     alpha: Array
@@ -165,11 +164,11 @@ class PairMove(NamedTuple):
 
 
 Products = tuple[Array, Array]
-"""Of ``alpha, slack`` and of ``upper_slack, xi``."""
+"""Targets for ``alpha, slack`` and ``upper_slack, xi``."""
 
 
 class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
-    """Where an ascent stands, for the hinge or its square."""
+    """State of an ascent for the hinge or squared hinge."""
 
     def __init__(self, objective: Objective, at: PairPoint | None = None) -> None:
         self.objective, self.source = objective, objective.in_memory
@@ -187,7 +186,6 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         self._evaluate_gap()
 
     def state(self) -> State:
-        """The point."""
         return {"phase": PHASE, **self.at._asdict()}
 
     def _multiplications(self) -> float:
@@ -241,28 +239,28 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return move
 
     def _fitted(self) -> PairPoint:
-        """By a step of Newton's as if the alphas were the slopes of a logistic loss."""
+        """By a Newton step as if the alphas were the slopes of a logistic loss."""
         _, alpha, upper_slack, _, _ = self.at
         room = alpha * (upper_slack if self.dual_loss.nonsmooth else 1.0)
         change = -room * self._margins(self._system(1.0 / room)(self.gradient))
-        # None gets to a bound: what is asked for is small, or cannot be had.
+        # No alpha reaches a bound: the required change is small, or impossible.
         change *= min(1.0, 0.5 / max(float(np.abs(change / room).max()), SMALLEST_NORMAL))
         return self.at._replace(alpha=alpha + change, upper_slack=upper_slack - change)
 
     def _margins(self, W: Array) -> Array:
-        """Of all rows, 0 of those without weight."""
+        """Margins of all rows, 0 for those without weight."""
         scores = self.source.scores(W)[:, 0]
         margins: Array = np.where(self.share > 0.0, self.source.y * scores, 0.0)
         return margins
 
     def _system(self, curvature: Array) -> Callable[[Array], Array]:
-        """Factored: what finds Newton's direction against a gradient."""
+        """Factorise the system; the result solves for Newton's direction."""
         if len(self.products):
             return self._in_row_space(curvature)
         return self._in_feature_space(curvature)
 
     def _in_feature_space(self, curvature: Array) -> Callable[[Array], Array]:
-        """The system of the features, factored."""
+        """Factorise the system with one unknown per feature."""
         objective, standardization = self.objective, self.objective.standardization
         weighted = self.source.with_weight(self.share / curvature)
         tiled = ROWS if self.source.n_features >= GRAM_TILE else None
@@ -280,14 +278,14 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return solve
 
     def _in_row_space(self, curvature: Array) -> Callable[[Array], Array]:
-        """The system of the rows, factored."""
+        """Factorise the system with one unknown per row."""
         root = np.sqrt(self.share / curvature)
         system = root[:, None] * self.products * root
         intercept = self.objective.intercept
         return RowSpaceSystem(system, root, self.source, self.l2, intercept, min_pivot=0.0).solve
 
     def _evaluate_gap(self) -> None:
-        """J and the bound, and the gradient that the alphas leave to the weights."""
+        """J and the bound, and the gradient with respect to the weights at these alphas."""
         source, objective, dual_loss = self.source, self.objective, self.dual_loss
         self.W = self.at.W
         sums = dual_sums(source, dual_loss, np.clip(self.at.alpha, 0.0, dual_loss.most))

@@ -1,19 +1,20 @@
 """Dual coordinate ascent for Crammer and Singer's loss: all alphas of one row at a time.
 
-Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``, whose alphas
-are shares of a row in all classes, on a simplex; with free biases or none. Input: rows x_i in
-memory, the numbers of their classes, shares p_i of the weight; l2 > 0. Output: weights, dual
-variables alpha, J and the bound D of a feasible alpha.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``, where the
+alphas of a row are its shares in all classes, on a simplex; with or without free biases. Input:
+rows x_i in memory, class indices, shares p_i of the weight; l2 > 0. Output: weights, dual variables
+alpha, J and the bound D of a feasible alpha.
 
-Algorithm: rounds of epochs, after each of which the gap is evaluated. In an epoch every row is read
-once, for its scores by all classes; its alphas are set to the best values that they can have while
-the others stay. Rows whose alphas are where they will stay are left out until the next round
-(shrinking). Where epochs crawl and most rows that are left share among classes, epochs are taken
-for directions (:mod:`separatrix.solvers.dual.multiclass_subspace`); when that is not enough, or
-with free biases, conjugate gradients solve for all alphas inside their bounds between epochs
-(:mod:`separatrix.solvers.dual.multiclass_free_variables`). With free biases the alphas of a row
-could not move alone: the biases are held near where they stood by a penalty about as stiff as the
-weights', and moved on after every round (the method of multipliers: Hestenes, 1969; Powell, 1969).
+Algorithm: rounds of epochs; after each round the gap is evaluated. An epoch reads every row once to
+compute its scores; its alphas are set to their best values with the others fixed. Rows whose
+alphas will not change are skipped until the next round (shrinking). If epochs are slow and most
+remaining rows are shared among classes, epochs are used as search directions
+(:mod:`separatrix.solvers.dual.multiclass_subspace`); if that is not enough, or with free biases,
+conjugate gradients solve for all alphas inside their bounds between epochs
+(:mod:`separatrix.solvers.dual.multiclass_free_variables`). With free biases the alphas of a single
+row could not change. Therefore the biases are kept near their last values by a penalty about as
+strong as that of the weights, and moved after every round (the method of multipliers: Hestenes,
+1969; Powell, 1969).
 
 Paper: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh and C.-J. Lin, A sequential dual
 method for large scale multi-class linear SVMs, KDD 2008.
@@ -52,12 +53,12 @@ from .multiclass_subspace import SubspaceSteps
 from .solver import DualIterate
 
 PHASE = "coordinate ascent"
-EPOCHS_BEFORE_PRODUCTS = 5  # in a round, at least, where conjugate gradients follow
-MOST_EPOCHS, MOST_EPOCHS_WITH_SUBSPACE = 30, 60  # in a round
-FIRST_GAP = 1e-6  # at the end of the first round; a decade of epochs costs about as much as a proof
-CRAWLING = 0.8  # of the gap is left by an epoch: others help then
-FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
-SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
+EPOCHS_BEFORE_PRODUCTS = 5  # per round, at least, if conjugate gradients follow
+MOST_EPOCHS, MOST_EPOCHS_WITH_SUBSPACE = 30, 60  # per round
+FIRST_GAP = 1e-6  # of the first round; a decade of epochs costs about as much as a proof
+CRAWLING = 0.8  # share of the gap left by an epoch, above which acceleration starts
+FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
+SURPRISE = 1.2  # share of the gap left by an epoch, relative to the previous one
 
 
 def multiclass_iterates(
@@ -67,7 +68,7 @@ def multiclass_iterates(
     state: State | None,
     alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
-    """One for each round, for ever."""
+    """One iterate per round, without end."""
     objective = replace(objective, source=without_zeros(objective.in_memory))
     run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
@@ -82,9 +83,9 @@ def multiclass_iterates(
 def begun(
     objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
 ) -> MulticlassAscentRun:
-    """Where the weights are 0, or between there and alphas of another penalty.
+    """Start at weights 0, or between them and the alphas of another penalty.
 
-    The biases are held near those of W.
+    The biases are kept near those of W.
     """
     dual, source = multiclass_dual(objective), objective.in_memory
     rows = np.arange(len(source.y)) if source.present is None else source.present
@@ -97,7 +98,7 @@ def begun(
 
 
 def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
-    """Where another run of the same problem stood."""
+    """Continue another run of the same problem."""
     return MulticlassAscentRun(
         objective, multiclass_dual(objective), state["alpha"].copy(), state["seed"],
         state["active"], state["bias_center"].copy(), epochs=state["epochs"],
@@ -108,7 +109,7 @@ def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
 
 
 def multiclass_state(objective: Objective, n: int) -> Check:
-    """Checks the state of a run over n rows."""
+    """Checks for the state of a run over n rows."""
     k = objective.shape[0]
     return entries({
         **dict.fromkeys(("shrink_margin", "lowest", "highest"), real), "alpha": array(n, k),
@@ -120,7 +121,7 @@ def multiclass_state(objective: Objective, n: int) -> Check:
 
 @dataclass
 class MulticlassAscentRun:
-    """Every row's alphas, the weights that follow from them, and what epochs have found out."""
+    """Every row's alphas, the corresponding weights, and what epochs have found out."""
 
     objective: Objective
     dual: CrammerSingerDual
@@ -128,18 +129,18 @@ class MulticlassAscentRun:
     """(n, k)."""
     seed: int
     active: Ints
-    """Rows to visit in the next epoch: those whose alphas may not stay where they are."""
+    """Rows to visit in the next epoch: those whose alphas may change."""
     bias_center: Array
-    """Where the biases are held, (k,)."""
+    """Values that the biases are kept near, (k,)."""
     epochs: int = 0
     shrink_margin: float = np.inf
-    """How far a row must be from where its alphas would move not to be visited again."""
+    """Distance from the next change of its alphas at which a row need not be visited again."""
     lowest: float = np.inf
     highest: float = 0.0
     products: int = 2 * FEWEST_PRODUCTS
-    """Of conjugate gradients over the free alphas, at most."""
+    """Maximum number of conjugate gradient steps over the free alphas."""
     subspace: bool = True
-    """Whether epochs are helped by steps in a subspace: no bias, and they have been of use."""
+    """Whether epochs are accelerated by subspace steps: no bias, and they have been useful."""
     gaps: Array = field(default_factory=lambda: np.empty(0))
     """Between the lowest J and the highest bound, after every round."""
     objective_value: float = field(default=np.inf, init=False)
@@ -163,7 +164,7 @@ class MulticlassAscentRun:
             self.weights[:, -1] = self.lines[-1, :k] = self.bias_center
 
     def begin_at(self, alpha: Array) -> None:
-        """At the highest point of the dual between the start and these alphas."""
+        """Start at the maximum of the dual between the start and these alphas."""
         start, source = self.alpha, self.source
         self.alpha = alpha
         self._recompute_weights()
@@ -174,7 +175,7 @@ class MulticlassAscentRun:
         self.lines[-1, : len(self.weights)] += (1.0 - share) * self.bias_center
 
     def state(self) -> State:
-        """From which to go on: arrays that the run does not write to again."""
+        """State to continue from, in arrays that the run does not modify."""
         return {
             "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center.copy(),
@@ -184,24 +185,24 @@ class MulticlassAscentRun:
         }  # fmt: skip
 
     def round(self) -> None:
-        """Some epochs, and then the gap."""
+        """Run some epochs and evaluate the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
             reached, rows = self._climb(self.active, self._enough())
             self.subspace &= reached or not len(self.gaps)
-            # Where rows have features of their own, epochs are as good, and cheaper.
+            # If rows share few features, epochs are as good, and cheaper.
             if self._is_tall and not self.subspace:
                 self._solve_free_variables(rows)
             self._evaluate_gap()
 
     def _climb(self, rows: Ints, enough: float) -> tuple[bool, Ints]:
-        """Epochs over the active rows: whether the gap is about enough, and which to visit next."""
-        met, crawls = np.inf, False
+        """Run epochs on active rows; return if the gap is about small enough, and rows to visit."""
+        measured, crawls = np.inf, False
         fewest, most = self._numbers_of_epochs()
         history = SubspaceSteps(self.source, self.inv_2l2)
         for number in range(1, most + 1):
-            last = met
+            last = measured
             before = self._before_help(rows) if crawls or history.steps else None
-            again, met = self._epoch(rows)
+            again, measured = self._epoch(rows)
             if before is not None:
                 history.take(rows, *before, self.alpha, self.lines)
             else:
@@ -209,23 +210,23 @@ class MulticlassAscentRun:
             rows = rows[history.keep(again)]
             if self.objective.intercept:
                 self._move_biases()
-            # What this epoch met is gone by the end of it, about as what the last one met was.
-            fall = met / last if 0.0 < met < last < np.inf else 1.0
+            # This epoch reduces the gap that it measured about as much as the previous one did.
+            fall = measured / last if 0.0 < measured < last < np.inf else 1.0
             crawls = last < np.inf and fall > CRAWLING
-            if number >= fewest and met * min(1.0, SURPRISE * fall) <= enough:
+            if number >= fewest and measured * min(1.0, SURPRISE * fall) <= enough:
                 return True, rows
         return False, rows
 
     def _numbers_of_epochs(self) -> tuple[int, int]:
-        """In a round, at least and at most."""
+        """Minimum and maximum number of epochs per round."""
         if self.subspace:
             return 1, MOST_EPOCHS_WITH_SUBSPACE
         return EPOCHS_BEFORE_PRODUCTS if self._is_tall else 1, MOST_EPOCHS
 
     def _before_help(self, rows: Ints) -> tuple[Array, Array] | None:
-        """Alphas and lines as they are, if most of these rows have shares inside their bounds.
+        """Current alphas and lines, if most of these rows have shares inside their bounds.
 
-        These are known then, and what an epoch finds is a direction.
+        The free shares are then known, and an epoch gives a search direction.
         """
         if not self.subspace:
             return None
@@ -234,7 +235,7 @@ class MulticlassAscentRun:
         return (alpha, self.lines.copy()) if len(rows) < IDENTIFIED * inside else None
 
     def _move_biases(self) -> None:
-        """They are held from now on near where they are, and drawn on as far again."""
+        """Keep the biases near their current values, and extrapolate them by as much again."""
         k = len(self.weights)
         away = self.lines[-1, :k] - self.bias_center
         self.bias_center = self.lines[-1, :k].copy()
@@ -257,21 +258,21 @@ class MulticlassAscentRun:
         ).solve(from_lines(self.lines, k), self.products)  # fmt: skip
         if found.gain > 0.0:
             self.alpha[rows] = found.alpha
-        # Longer where the bounds hardly stood in the way.
+        # Longer if the bounds were hardly active.
         if found.gain > 0.8 * found.hoped:
             self.products = min(2 * self.products, MOST_PRODUCTS)
         elif found.gain < 0.5 * found.hoped:
             self.products = max(self.products // 2, FEWEST_PRODUCTS)
 
     def _enough(self) -> float:
-        """The next power of ten of J below the last gap: so are tolerances, mostly."""
+        """The next power of ten of J below the last gap, as tolerances usually are."""
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
             return FIRST_GAP  # J is 1 at 0
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
         return float(AIM * self.lowest * 10.0**digits)
 
     def _epoch(self, rows: Ints) -> tuple[AnyArray, float]:
-        """One over all rows given, in a random order: which to visit again, and what gap it met."""
+        """One epoch over these rows in random order; return rows to revisit, and the gap."""
         source = self.source
         shuffle = Shuffle(self.seed, self.epochs)
         order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
@@ -289,9 +290,9 @@ class MulticlassAscentRun:
         return again, found.gap
 
     def _recompute_weights(self, settle: bool = False) -> Array:
-        """Weights and lines anew from the alphas: what adds up over many steps is not trusted.
+        """Recompute weights and lines from the alphas, because rounding errors accumulate.
 
-        To settle moves the point near which the biases are held to where they are.
+        With ``settle``, the biases are from now on kept near their current values.
         """
         descent = self.dual.descent(self.source, self.alpha)
         self.weights = self.inv_2l2 * descent
@@ -304,7 +305,6 @@ class MulticlassAscentRun:
         return descent
 
     def _evaluate_gap(self) -> None:
-        """J and the bound at the alphas, and which rows to visit next."""
         source, objective = self.source, self.objective
         descent = self._recompute_weights(settle=True)
         self.bound = self.dual.bound(objective, self.alpha, descent)

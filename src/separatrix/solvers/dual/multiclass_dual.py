@@ -1,4 +1,4 @@
-"""The dual of Crammer and Singer's loss as coordinate ascent meets it: shares alpha (n, k)."""
+"""The dual of Crammer and Singer's loss for coordinate ascent: shares alpha (n, k)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...proofs.dual_loss import DualSums
 
 @dataclass(frozen=True)
 class CrammerSingerDual:
-    """Shares of a row in all classes."""
+    """Shares of every row in all classes."""
 
     loss: CrammerSingerDualLoss
 
     def start(self, y: AnyArray) -> Array:
-        """All to the true class."""
+        """A share of 1 for the true class."""
         alpha = np.zeros((len(y), self.loss.columns))
         alpha[np.arange(len(y)), y] = 1.0
         return alpha
@@ -34,39 +34,38 @@ class CrammerSingerDual:
         return source.transpose_product(coefficients) / source.weight_sum
 
     def bound(self, objective: Objective, alpha: Array, descent: Array) -> float:
-        """See :meth:`CrammerSingerDualLoss.bound`."""
         source = objective.in_memory
         _, conjugates = self.loss.coefficients(source.y, alpha)
         gain = source.weights @ conjugates / source.weight_sum
         return self.loss.bound(DualSums(descent, gain), objective.penalty.l2, objective.intercept)
 
     def slopes(self, y: AnyArray, scores: Array) -> Array:
-        """Of the dual by the shares: the entries of which the loss is the largest, (n, k)."""
+        """Slopes of the dual with respect to the shares, (n, k); the loss is the largest entry."""
         rows = np.arange(len(y))
         entries: Array = scores - scores[rows, y][:, None] + 1.0
         entries[rows, y] = 0.0
         return entries
 
     def is_free(self, alpha: Array) -> AnyArray:
-        """Shares of rows that have two or more."""
+        """Whether each share belongs to a row with two or more shares."""
         held = alpha > 0.0
         free: AnyArray = held & (np.count_nonzero(held, axis=1) > 1)[:, None]
         return free
 
     def tangent(self, v: Array, free: AnyArray) -> Array:
-        """The sum of a row's shares is kept."""
+        """Project onto directions that keep the sum of a row's shares."""
         count = np.maximum(np.count_nonzero(free, axis=1), 1)
         return np.where(free, v - (v.sum(axis=1) / count)[:, None], 0.0)
 
     def feasible(self, alpha: Array) -> Array:
-        """On the simplex."""
+        """Project onto the simplex."""
         below = np.flatnonzero((alpha < 0.0).any(axis=1))
         alpha = alpha.copy()
         alpha[below] = project_to_simplex(alpha[below])
         return alpha
 
     def stays(self, y: AnyArray, scores: Array, alpha: Array, shrink_margin: float) -> AnyArray:
-        """One class has all, and its entry is the largest by the margin."""
+        """Whether one class has the whole share, and its entry is the largest by the margin."""
         entries, rows = self.slopes(y, scores), np.arange(len(y))
         top = entries.argmax(axis=1)
         ahead = entries[rows, top]
@@ -77,7 +76,7 @@ class CrammerSingerDual:
 
 
 def multiclass_dual(objective: Objective) -> CrammerSingerDual:
-    """Of the objective's loss."""
+    """The dual of the objective's loss."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, CrammerSingerDualLoss):
         raise TypeError(f"the dual of {objective.loss!r} has no shares of classes")

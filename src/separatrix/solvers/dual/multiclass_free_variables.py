@@ -1,8 +1,8 @@
-"""The dual over some rows of many classes alone, whose alphas are inside their bounds: a quadratic.
+"""The quadratic dual over some rows of many classes whose alphas are inside their bounds.
 
 Problem: with the weights ``W = W_0 + sum_i p_i u_i x_i' / (2 l2)``, u the changes of minus the
-slopes, the highest dual over the free alphas, the others held. Input: these rows, their alphas and
-which of them are free. Output: alphas, and what they gain. Algorithm: conjugate gradients over all
+slopes, maximise the dual over the free alphas, the others fixed. Input: these rows, their alphas
+and which of them are free. Output: alphas, and the gain. Algorithm: conjugate gradients over all
 of them in the space in which shares keep their sum, then a projected line search (the second stage
 of More and Toraldo, On the solution of large quadratic programming problems with bound constraints,
 SIAM J. Optimization 1, 1991; on simplices instead of intervals).
@@ -24,7 +24,7 @@ from .multiclass_dual import CrammerSingerDual
 
 @dataclass
 class FreeVariables:
-    """Rows, their alphas (m, k), and what a change of these does."""
+    """Rows, their alphas (m, k), and the effect of changing these."""
 
     dual: CrammerSingerDual
     rows: InMemory
@@ -32,16 +32,16 @@ class FreeVariables:
     free: AnyArray
     """Which alphas may move, (m, k)."""
     p: Array
-    """Shares of the rows in the weight of all, (m, 1)."""
+    """Shares of the rows in the total weight, (m, 1)."""
     curvatures: Array
-    """By what a row counted once more moves its own score, (m,)."""
+    """Effect of one more count of a row on its own score, (m,)."""
     gives: Array
-    """By what it moves the weights, times the row: (d + 1,)."""
+    """Effect of one more count of a row on the weights, relative to the row: (d + 1,)."""
 
     def solve(self, W: Array, most: int) -> FreeAlphas:
-        """Conjugate gradients with at most so many products; then back into the bounds.
+        """Conjugate gradients with a limited number of products, then projection onto the bounds.
 
-        In variables in which the dual has curvature 1 for each alone.
+        The variables are scaled so that the dual has curvature 1 along each.
         """
         scale = 1.0 / (self.p * np.sqrt(np.maximum(self.curvatures[:, None], SAFE_DIVISOR)))
         slopes = self.dual.slopes(self.rows.y, self.rows.scores(W))
@@ -56,7 +56,7 @@ class FreeVariables:
         for _ in range(HALVINGS):
             there = self.dual.feasible(self.alpha + length * step)
             change = there - self.alpha
-            # The dual falls by half of what the changes themselves do to the slopes.
+            # The dual decreases by half the effect of the changes on the slopes.
             gain = float(np.sum(self.p * change * (slopes - 0.5 * self._falls(change))))
             if gain >= 0.1 * length * hoped:
                 break
@@ -64,10 +64,10 @@ class FreeVariables:
         return FreeAlphas(there, gain, hoped)
 
     def _falls(self, change: Array) -> Array:
-        """By what the slopes of the dual fall where shares change, (m, k)."""
+        """Decrease of the slopes of the dual when shares change, (m, k)."""
         moved = self.rows.transpose_product(self.p * change) * self.gives
         return self.rows.scores(moved)
 
     def _tangent(self, v: Array) -> Array:
-        """Only free alphas move, and as the dual allows."""
+        """Project onto changes of free alphas that the dual allows."""
         return self.dual.tangent(np.where(self.free, v, 0.0), self.free)

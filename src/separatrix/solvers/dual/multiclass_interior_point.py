@@ -1,18 +1,18 @@
-"""Interior points of Crammer and Singer's dual: through the middle of its simplices.
+"""Interior point method for Crammer and Singer's dual.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i xi_i + l2 |w|^2`` with
 ``xi_i = max_c (s_c + [c != y_i]) - s_y`` the loss of row i with scores s, for k > 2 classes.
 Input: rows x_i in memory, labels y_i, shares p_i of the weight; l2 > 0.
 Output: weights W (k, d + 1), every row's alpha on the simplex, J and the bound D.
 
-Algorithm: as :mod:`separatrix.solvers.dual.interior_point` for two classes. With
-``slack = xi - (s_c + [c != y] - s_y)`` for every class c, the loss is the least xi that leaves no
-slack below 0, and the row's shares alpha are the prices of that. At the minimum one of each pair
-``alpha, slack`` is 0; here both stay positive, and their products fall towards 0: see
-:mod:`separatrix.solvers.dual.predictor_corrector`. Which classes share in which rows, on which a
-method that asks just that spends hundreds of steps where rows are few or the penalty weak, does not
-matter here. All unknowns are scores, so that the rows may be turned: where they are fewer than the
-features, they are as many coordinates of the space that they span.
+Algorithm: as in :mod:`separatrix.solvers.dual.interior_point` for two classes. With
+``slack = xi - (s_c + [c != y] - s_y)`` for every class c, the loss is the smallest xi for which no
+slack is negative, and the row's shares alpha are the multipliers. At the minimum one of each pair
+``alpha, slack`` is 0; here both stay positive, and their products decrease to 0: see
+:mod:`separatrix.solvers.dual.predictor_corrector`. Active-set methods spend hundreds of steps on
+which classes share which rows if rows are few or the penalty is weak; that does not matter here.
+All unknowns enter through scores, so the rows may be rotated: if they are fewer than the features,
+they are replaced by coordinates in the space that they span.
 
 Papers: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based
 vector machines, JMLR 2 (2001) 265-292; S. Mehrotra, On the implementation of a primal-dual interior
@@ -41,18 +41,18 @@ from ..base import State
 from .predictor_corrector import PHASE, PredictorCorrector
 
 ROWS = 256  # times all classes, multiplied at a time
-COPIED_ROWS = 4096  # standardized at a time
+COPIED_ROWS = 4096  # standardised at a time
 
 
 def multiclass_run(objective: Objective, state: State | None) -> CrammerSingerRun:
-    """From the middle of all simplices, or where another run of the same problem stood."""
+    """A run from the center of all simplices, or continuing another run of the same problem."""
     if state is None:
         return CrammerSingerRun(objective)
     return CrammerSingerRun(objective, MulticlassPoint(state["U"], state["alpha"], state["slack"]))
 
 
 def multiclass_state(objective: Objective) -> Check:
-    """Checks a point; in how many variables U is depends on the rank of the rows."""
+    """Checks for a point; the number of variables in U depends on the rank of the rows."""
     (k, width), source = objective.shape, objective.in_memory
     present, most = source.n_rows, max(width, source.n_rows + 1)
     known = entries({
@@ -69,7 +69,7 @@ def multiclass_state(objective: Objective) -> Check:
 
 
 class MulticlassPoint(NamedTuple):
-    """Variables U (k, r), of the bias last, and pairs (n, k)."""
+    """Variables U (k, r), with the biases last, and pairs (n, k)."""
 
     U: Array
     alpha: Array
@@ -77,7 +77,7 @@ class MulticlassPoint(NamedTuple):
 
 
 class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Array]):
-    """Where an ascent stands; a move is made of the same arrays as a point."""
+    """State of an ascent; a move consists of the same arrays as a point."""
 
     def __init__(self, objective: Objective, at: MulticlassPoint | None = None) -> None:
         self.objective, self.source = objective, objective.in_memory
@@ -98,7 +98,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         self._evaluate_gap()
 
     def _standardized(self) -> tuple[Array, Array]:
-        """The rows in variables of one scale, and the penalty's curvature by each of those."""
+        """The rows in variables of one scale, and the penalty's curvature along each of these."""
         standardization = self.objective.standardization
         rows = np.concatenate(
             [
@@ -125,12 +125,12 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return rows, curvatures
 
     def state(self) -> State:
-        """The point, and what follows from it for those who go on from there."""
+        """The point, and derived values for methods that continue from it."""
         return {"phase": PHASE, **self.at._asdict(), "W": self.W, "shares": self.shares}
 
     @property
     def shares(self) -> Array:
-        """Of every row of the source, on its simplex; of those without weight the true class."""
+        """Shares of every row of the source; all to the true class without weight."""
         alpha = self.at.alpha
         shares: Array = (self.source.y[:, None] == np.arange(alpha.shape[1])).astype(np.float64)
         shares[self.present] = alpha / alpha.sum(axis=1, keepdims=True)
@@ -140,7 +140,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return len(self.rows) * float(self.at.U.size) ** 2
 
     def _complementarity(self, at: MulticlassPoint) -> float:
-        """The mean product of the pairs, over all."""
+        """The mean product of all pairs."""
         return dot(self.share, np.mean(at.alpha * at.slack, axis=1))
 
     def _bounded(self, move: MulticlassPoint) -> list[tuple[Array, Array]]:
@@ -162,7 +162,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
     def _newton(self) -> Callable[[Array], MulticlassPoint]:
         """With D = alpha / slack, ``d alpha = wish / slack - D * (d xi - d s)``.
 
-        As shares add up to 1 whatever happens, d xi is what makes these changes add up to 0.
+        Shares always sum to 1, so d xi is chosen to make these changes sum to 0.
         """
         U, alpha, slack = self.at
         curvature: Array = alpha / slack
@@ -187,23 +187,23 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return move
 
     def _fitted(self) -> MulticlassPoint:
-        """By a step of Newton's as if the shares were those of a softmax."""
+        """By a Newton step as if the shares were those of a softmax."""
         U, alpha, _ = self.at
         own = np.arange(len(alpha)), self.counted.y
         descent = self.share[:, None] * _balanced(alpha.copy(), own)
         change = self._system(alpha)(-(descent.T @ self.rows + self.penalty * U))
         turn = self.rows @ change.T
         turn -= np.sum(alpha * turn, axis=1, keepdims=True)
-        # None gets to 0: what is asked for is small, or cannot be had.
+        # No share reaches 0: the required change is small, or impossible.
         turn *= min(1.0, 0.5 / max(float(np.abs(turn).max()), SMALLEST_NORMAL))
         lead = np.arange(len(alpha)), alpha.argmax(axis=1)
         return self.at._replace(alpha=alpha + _balanced(alpha * turn, lead))
 
     def _system(self, curvature: Array) -> Callable[[Array], Array]:
-        """Of all variables of all classes, factored.
+        """Factorise the system of all variables of all classes.
 
-        The curvature of a row by its scores is ``diag(D) - D D' / sum(D)``: for two classes one
-        product, and for a class what it does together with all others, without a difference.
+        The curvature of a row with respect to its scores is ``diag(D) - D D' / sum(D)``: for two
+        classes one product, and for a class its product with the sum of all others.
         """
         (n, k), r = curvature.shape, self.rows.shape[1]
         system = np.zeros((k * r, k * r))
@@ -226,7 +226,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return lambda right: inverse(right.ravel()).reshape(right.shape)
 
     def _evaluate_gap(self) -> None:
-        """Weights, J there, and the bound by the shares."""
+        """Weights, J there, and the bound from the shares."""
         objective = self.objective
         sums = dual_sums(self.source, self.dual_loss, self.shares)
         self.bound = self.dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
@@ -236,7 +236,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         self.objective_value, self.mistakes = objective.value(self.W)
 
     def _weights(self) -> Array:
-        """That the variables stand for."""
+        """Weights that correspond to the variables."""
         U = self.at.U
         if self.spanned:
             W = self.counted.transpose_product(np.ascontiguousarray(self.back @ U[:, :-1].T))
@@ -248,7 +248,7 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
 
 
 def crammer_singer_dual_loss(objective: Objective) -> CrammerSingerDualLoss:
-    """Of more than two classes; refused for two."""
+    """The dual loss for more than two classes; raises TypeError for two."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, CrammerSingerDualLoss):
         raise TypeError("a problem of more than two classes is needed, got two")
@@ -256,7 +256,7 @@ def crammer_singer_dual_loss(objective: Objective) -> CrammerSingerDualLoss:
 
 
 def _balanced(changes: Array, at: tuple[AnyArray, AnyArray]) -> Array:
-    """Changes that add up to 0 in every row: one of them as the others tell it, more exactly."""
+    """Make changes sum to 0 in every row: one is computed from the others, more accurately."""
     changes[at] = 0.0
     changes[at] = -changes.sum(axis=1)
     return changes

@@ -1,13 +1,13 @@
-"""Newton's direction for a J whose kinks are smoothed: only rows near a kink have curvature.
+"""Newton's direction for a smoothed J: only rows near a kink have curvature.
 
 Problem: ``(sum_i p_i c_i (x_i, 1)(x_i, 1)' + 2 l2 diag(1, ..., 1, 0)) D = -G`` with c_i the
 curvature of row i's smoothed loss by its scores (k x k for k classes).
 Input: gradient G (k, d + 1), scores and alphas of all rows. Output: the direction D (k, d + 1).
-Algorithm: Cholesky in the space of features or, where fewer rows than features have curvature, in
-that of these rows (Sherman, Morrison and Woodbury's identity); where both are large, conjugate
-gradients (Hestenes and Stiefel, 1952) with a diagonal scaling. The products of rows are those of
-features as they are: large ones drown the others, and the penalty, which the space of features
-keeps apart by scaling each. There such data stays.
+Algorithm: Cholesky in the space of features or, if fewer rows than features have curvature, in the
+space of these rows (Sherman-Morrison-Woodbury); if both are large, conjugate gradients (Hestenes
+and Stiefel, 1952) with diagonal scaling. Products of rows mix features of different scales: large
+ones dominate the others and the penalty, which the space of features avoids by scaling each.
+Such data is solved there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .. import thresholds
 from ..row_systems import RowSpaceSystem
 from ..system_size import drowns_penalty
 
-LOOSE = 1e-2  # of the squared residual, where a system is solved by conjugate gradients
+LOOSE = 1e-2  # of the squared residual, for conjugate gradients
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class NewtonSystem:
         return self.objective.in_memory
 
     def direction(self) -> Array:
-        """From the smaller of two systems, or by conjugate gradients where both are large."""
+        """From the smaller of two systems, or by conjugate gradients if both are large."""
         free = self.dual_loss.is_free(self.alpha)
         if self.source.weight is not None:
             free = free & (self.source.weight != 0.0)
@@ -66,7 +66,7 @@ class NewtonSystem:
             return self._by_cg(np.flatnonzero(free))
 
     def _in_feature_space(self, free: AnyArray) -> Array:
-        """From the second derivative by the weights."""
+        """From the second derivative with respect to the weights."""
         k, d = self.gradient.shape
         standardization = self.objective.standardization
         (hessian,) = self.source.total(
@@ -80,7 +80,7 @@ class NewtonSystem:
         biases = slice(d - 1, None, d)
         if not self.objective.intercept:
             self.objective.regularise_biases(hessian)
-        elif not free.any():  # no curvature by the bias: any step along its slope
+        elif not free.any():  # no curvature along the bias: any step along its slope
             hessian[biases, biases] += np.eye(k)
         elif k > 1:  # a shift of all biases costs nothing
             hessian[biases, biases] += self.penalty_parameter / k
@@ -88,7 +88,7 @@ class NewtonSystem:
         return standardization.to_weights(u.reshape(self.gradient.shape))
 
     def _row_curvature(self, rows: Ints) -> Array:
-        """Second derivative of the rows by their scores, weighted, (rows, k, k)."""
+        """Second derivative of the rows with respect to their scores, weighted, (rows, k, k)."""
         source = self.source
         curvature = self.dual_loss.curvature(
             self.scores[rows], source.y[rows], self.alpha[rows], self.penalty_parameter
@@ -99,7 +99,7 @@ class NewtonSystem:
         return curvature
 
     def _in_row_space(self, rows: Ints) -> Array:
-        """From the products of the rows with curvature, where they are fewer than the features."""
+        """From the products of the rows with curvature, if these are fewer than the features."""
         root = np.sqrt(self._row_curvature(rows)[:, 0, 0])
         l2 = self.objective.penalty.l2
         picked = self.source.take(rows)
@@ -108,7 +108,7 @@ class NewtonSystem:
         return newton.solve(self.gradient)
 
     def _by_cg(self, rows: Ints) -> Array:
-        """By conjugate gradients, each product a read of the rows with curvature."""
+        """By conjugate gradients; each product reads the rows with curvature."""
         curvature = self._row_curvature(rows)
         source = self.source.take(rows).with_weight(None)
         total = max(float(np.einsum("icc->", curvature)) / len(self.gradient), SAFE_DIVISOR)
@@ -133,7 +133,7 @@ class NewtonSystem:
 
 @dataclass(frozen=True)
 class SmoothedHessian(Sum[tuple[Array]]):
-    """Second derivative of the smoothed losses in standardized variables, (kd, kd)."""
+    """Second derivative of the smoothed losses in standardised variables, (kd, kd)."""
 
     dual_loss: DualLoss
     free: AnyArray
@@ -143,7 +143,6 @@ class SmoothedHessian(Sum[tuple[Array]]):
     standardization: Standardization
 
     def of(self, block: Block) -> tuple[Array]:
-        """Of one block."""
         k, d = self.scores.shape[1], len(self.standardization.scale)
         rows = np.flatnonzero(self.free[block.at])
         if not len(rows):
@@ -171,7 +170,6 @@ class CurvatureProduct(Sum[tuple[Array]]):
     V: Array
 
     def of(self, block: Block) -> tuple[Array]:
-        """Of one block."""
         out = np.zeros_like(self.V)
         change = np.einsum("iab,ib->ia", self.curvature[block.at], block.rows.scores(self.V))
         block.rows.transpose_product(change, out)

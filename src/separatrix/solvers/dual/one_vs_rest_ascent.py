@@ -1,14 +1,14 @@
-"""Dual coordinate ascent for one column per class: each class against the rest by itself.
+"""Dual coordinate ascent for one-vs-rest losses.
 
-Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_c J_c(w_c)``, where J_c is the objective
-of two classes, c and all others, on the same rows. Input: as for two classes. Output: weights, dual
-variables alpha (n, k), J and the bound D, which are sums over the classes.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_c J_c(w_c)``, where J_c is the two-class
+objective of class c against all others on the same rows. Input: as for two classes. Output:
+weights, dual variables alpha (n, k), J and the bound D, which are sums over the classes.
 
-Algorithm: rounds of the ascent of two classes (see ``binary_coordinate_ascent``) for every class
-whose own gap is too large yet. Threads share the classes, which know nothing of each other: the
-bits are the same on any number of them. A row that is settled for all classes but one is visited
-for that one alone. (All classes of a row in one visit took a third longer on text, and left
-nothing to a second thread.)
+Algorithm: rounds of two-class ascent (see ``binary_coordinate_ascent``) for every class whose gap
+is still too large. Threads share the classes, which are independent: the bits do not depend on the
+number of threads. A row that is settled for all classes but one is visited for that class only.
+(Updating all classes of a row in one visit took a third longer on text, and left no work for a
+second thread.)
 
 Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
 large-scale linear SVM, ICML 2008; R. Rifkin and A. Klautau, In defense of one-vs-all
@@ -29,8 +29,8 @@ from ..base import State
 from .binary_coordinate_ascent import PHASE, CoordinateAscentRun, begun, binary_state, resumed
 from .solver import DualIterate
 
-# Of J_c, at the end of the first round, as tolerances are: a decade more of epochs costs up to
-# a fifth of a fit to text, a proof of all classes a quarter.
+# Of J_c, at the end of the first round, as tolerances are: one more decade of epochs costs up to
+# a fifth of a fit to text, a proof for all classes a quarter.
 FIRST_GAP = 1e-6
 
 
@@ -41,8 +41,8 @@ def one_vs_rest_iterates(
     state: State | None,
     alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
-    """One for each round, for ever; of every class the lowest J_c and the highest bound so far."""
-    objective.row_norm2  # noqa: B018 (to be remembered by all)
+    """One iterate per round, without end, with the best J_c and bound of every class."""
+    objective.row_norm2  # noqa: B018 (cached for all classes)
     columns = [objective.column(c) for c in range(len(W))]
     source = objective.in_memory
     if state is None:
@@ -77,7 +77,7 @@ def one_vs_rest_iterates(
 
 
 def one_vs_rest_state(objective: Objective, n: int) -> Check:
-    """Checks the state of the runs of all classes over n rows."""
+    """Checks for the state of the runs of all classes over n rows."""
     k = objective.shape[0]
     known = {
         "seed": whole(0, 2**63 - 1), "gaps": array(None), "W": array(*objective.shape),
@@ -99,13 +99,13 @@ def one_vs_rest_state(objective: Objective, n: int) -> Check:
 
 
 def _of_column(state: State, number: int) -> State:
-    """What is known of one class."""
+    """The state of one class."""
     head = f"{number} "
     return {key[len(head) :]: value for key, value in state.items() if key.startswith(head)}
 
 
 def _enough(runs: list[CoordinateAscentRun], gaps: Array) -> float:
-    """For every class: its part of the next power of ten of J below the last gap."""
+    """For every class, its part of the next power of ten of J below the last gap."""
     if not len(gaps):
         return FIRST_GAP  # of J_c, which is 1 at 0
     J = sum(run.lowest for run in runs)
@@ -115,7 +115,7 @@ def _enough(runs: list[CoordinateAscentRun], gaps: Array) -> float:
 
 
 def _round(runs: list[CoordinateAscentRun], enough: float, threads: int) -> None:
-    """Of all classes that are not near enough yet; of the farthest, if all are."""
+    """One round for all classes that are not close enough yet; for the farthest if all are."""
     gaps = [run.gaps[-1] if len(run.gaps) else np.inf for run in runs]
     far = [run for run, gap in zip(runs, gaps, strict=True) if gap > enough]
 

@@ -1,13 +1,13 @@
-"""Mehrotra's predictor and corrector, for any problem whose optimality is a set of pairs.
+"""Mehrotra's predictor-corrector method, for problems whose optimality is a set of pairs.
 
-Problem: find numbers ``a_j >= 0, b_j >= 0`` with ``a_j b_j = 0`` for every pair j, and linear
-equations between them. Input: a point at which all are positive, and how Newton's direction is
-found there. Output: points whose mean product, the complementarity, falls towards 0.
-Algorithm: a predictor aims at products of 0; how far it gets says at which product the corrected
-step aims, and its second-order error is taken into account; a step ends short of the first bound.
-Near the end rows at a kink curve by so much that the rounding of a step keeps their alphas from
-meeting the weights, which large features make a large loss of the bound: then the alphas alone
-are fitted to the weights, each by no more than a share of its distance from its bounds.
+Problem: find numbers ``a_j >= 0, b_j >= 0`` with ``a_j b_j = 0`` for every pair j that satisfy
+linear equations. Input: a point at which all are positive, and a method for Newton's direction
+there. Output: points whose mean product, the complementarity, decreases to 0.
+Algorithm: a predictor aims at products of 0; the length it can go determines the product at which
+the corrected step aims, which also accounts for its second-order error; a step ends short of the
+first bound. Near the end, rows at a kink have so much curvature that the rounding of a step keeps
+their alphas from matching the weights, which weakens the bound a lot for large features: then only
+the alphas are fitted to the weights, each by at most a share of its distance from its bounds.
 Paper: S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J.
 Optimization 2 (1992) 575-601.
 """
@@ -26,22 +26,22 @@ from ...numeric.types import Array
 from ..base import State
 
 PHASE = "interior point"
-SHORT_OF = 0.995  # of the way to a bound is gone
-SHORTEST = 1e-8  # of a move: then rounding stands in the way
-NEAR_END = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
-LARGE_MISFIT = 0.1  # of the gap: what alphas that do not meet the weights may cost
-MOST_FITS = 2  # of the alphas, after a step
+SHORT_OF = 0.995  # share of the way to a bound
+SHORTEST = 1e-8  # length of a move: below it, rounding is the limit
+NEAR_END = 1e-6  # of J: if the gap does not decrease with such products, rounding is the limit
+LARGE_MISFIT = 0.1  # of the gap: the cost of alphas that do not match the weights
+MOST_FITS = 2  # of the alphas, per step
 
 P = TypeVar("P", bound=NamedTuple)
 """A point: weights and pairs."""
 M = TypeVar("M", bound=NamedTuple)
-"""A move of all of it."""
+"""A change of the whole point."""
 T = TypeVar("T")
-"""By how much the products of the pairs are to change."""
+"""Required changes of the products of the pairs."""
 
 
 class PredictorCorrector(ABC, Generic[P, M, T]):
-    """Where an ascent stands, and what is known there."""
+    """State of an ascent, with values computed there."""
 
     at: P
     W: Array
@@ -49,12 +49,12 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
     mistakes: float
     bound: float
     misfit: float
-    """By how much the bound would be better if the alphas met the weights."""
+    """Improvement of the bound if the alphas matched the weights."""
     ended = False
-    """Whether steps are no use any more. Then it stands where it stood before the last one."""
+    """Whether steps are no longer useful. The state is then the one before the last step."""
 
     def step(self) -> None:
-        """One prediction, and a move that is corrected by what it shows."""
+        """One predictor step, and a corrected step based on its result."""
         now = self._complementarity(self.at)
         before, gap = self.at, self.objective_value - self.bound
         near = now <= NEAR_END * self.objective_value
@@ -74,7 +74,7 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
             self._evaluate_gap()
 
     def _fit_alphas(self) -> None:
-        """To the weights, where they are off and nothing but rounding is to blame."""
+        """Fit the alphas to the weights, if they differ only because of rounding."""
         for _ in range(MOST_FITS):
             gap, before = self.objective_value - self.bound, self.at
             near = self._complementarity(self.at) <= NEAR_END * self.objective_value
@@ -89,7 +89,7 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
                 return
 
     def advance(self) -> bool:
-        """One step, unless there is no more to be had from them."""
+        """One step, unless no further progress is possible."""
         self.ended = self.ended or self.objective_value < SMALLEST_NORMAL  # too few digits are left
         with np.errstate(all="ignore"):
             if not self.ended:
@@ -97,16 +97,16 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
         return not self.ended
 
     def _length(self, move: M) -> float:
-        """How far the first pair gets to one of its bounds, 1 at most."""
+        """Distance to the first bound along a move, 1 at most."""
         return float(min(np.min(at / np.maximum(-to, at)) for at, to in self._bounded(move)))
 
     @abstractmethod
     def state(self) -> State:
-        """From which to go on."""
+        """State to continue from."""
 
     @abstractmethod
     def _multiplications(self) -> float:
-        """Of a step, about."""
+        """Approximate number of multiplications per step."""
 
     @abstractmethod
     def _complementarity(self, at: P) -> float:
@@ -114,31 +114,31 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
 
     @abstractmethod
     def _bounded(self, move: M) -> Iterable[tuple[Array, Array]]:
-        """All that must stay positive, and how it moves."""
+        """All values that must stay positive, and their changes."""
 
     @abstractmethod
     def _moved(self, move: M, length: float) -> P:
-        """The point at the end of a part of a move."""
+        """The point after a part of a move."""
 
     @abstractmethod
     def _newton(self) -> Callable[[T], M]:
-        """What finds the move that changes products by so much: its system, factored."""
+        """Factorise Newton's system; the result solves for the move with given product changes."""
 
     @abstractmethod
     def _to_zero(self) -> T:
-        """The changes by which all products become 0."""
+        """Product changes that make all products 0."""
 
     @abstractmethod
     def _corrected(self, wish: T, move: M, aim: float) -> T:
-        """Changes to products of ``aim``, less what the move itself would add to them."""
+        """Product changes to ``aim``, minus the second-order effect of the move."""
 
     @abstractmethod
     def _fitted(self) -> P:
-        """The point with alphas that meet its weights, as nearly as their bounds allow."""
+        """The point with alphas that match its weights as closely as their bounds allow."""
 
     @abstractmethod
     def _evaluate_gap(self) -> None:
-        """Weights, J there, the bound and the misfit."""
+        """Compute weights, J there, the bound and the misfit."""
 
 
 AnyRun = PredictorCorrector[Any, Any, Any]

@@ -1,4 +1,4 @@
-"""Proximal points of the dual, each found by Newton's method on the weights.
+"""Proximal point method for the dual, with Newton's method on the weights.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
 (or of Crammer and Singer's loss of k classes), with a free bias.
@@ -7,15 +7,15 @@ Output: weights W, dual variables alpha, J(W) and the bound D of a feasible alph
 is the duality gap.
 
 Algorithm: a step maximises ``D(alpha) - sum_i p_i |alpha_i - center_i|^2 / (2 penalty_parameter)``
-and moves the center to where that is. Its own dual is smooth: J with its kinks rounded off, shifted
-by the center. So Newton's method finds the weights, the bias among them and as free as in J, and
-every row's alpha follows from its scores. Only rows near a kink have curvature: the second
-derivative is a sum over few of them. The penalty parameter grows while many rows are near one, or
-where the centers move slowly.
+and moves the center to the maximum. Its own dual is smooth: J with rounded kinks, shifted by the
+center. So Newton's method finds the weights, including the bias, which is as free as in J, and
+every row's alpha follows from its scores. Only rows near a kink have curvature, so the second
+derivative is a sum over few rows. The penalty parameter grows while many rows are near a kink, or
+if the centers move slowly.
 
-Single alphas or pairs of them took hundreds of passes with a weak penalty, badly scaled features
-made it worse, and a free bias ties all alphas together. Here some dozens of steps close the gap to
-1e-9 of J whatever the scales, and threads share reads.
+Updating single alphas or pairs took hundreds of passes with a weak penalty, badly scaled features
+made it worse, and a free bias couples all alphas. Here some dozens of steps close the gap to 1e-9
+of J for any scales, and threads share reads.
 
 Papers: R. T. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control and
 Optimization 14 (1976) 877-898; Newton's method for the steps: O. L. Mangasarian, A finite Newton
@@ -56,25 +56,25 @@ from .streamed_proximal_point import StreamedProximalPointRun
 
 PHASE = "proximal point"
 MOST_TRIALS = 60
-SHARPEST_START = 1e4  # penalty parameter to begin with, at most
+SHARPEST_START = 1e4  # of the penalty parameter, at most
 NOTHING = np.empty((0, 0))
 
 
 @dataclass(frozen=True, repr=False)
 class ProximalPoint(DualSolver):
-    """Climbs the dual by proximal steps, each solved by Newton's method on the weights.
+    """Proximal point method for the dual; each step is solved by Newton's method on the weights.
 
     For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
-    squared hinge and the logistic loss; with a penalty. Each step tells J and a lower bound on its
-    minimum. No scale of the features slows it down, and no weak penalty unless rows are few.
+    squared hinge and the logistic loss; with a penalty. Each step has J and a lower bound on its
+    minimum. It is insensitive to feature scales, and to a weak penalty unless rows are few.
 
-    Rows need not be in memory. Then what is kept of the hinge is one number a row, k for k classes,
-    and once more while these move, besides 64 MB of rows near a kink; ``reason``, after a fit,
-    tells the bytes.
+    Rows need not be in memory. If they are not, one number per row is kept for the hinge (k for k
+    classes), twice that while these change, and 64 MB of rows near a kink; after a fit,
+    ``reason`` shows how many bytes.
 
     See Also
     --------
-    DualAscent : chooses between this and two others.
+    DualAscent : chooses between this and two other methods.
 
     Examples
     --------
@@ -90,16 +90,15 @@ class ProximalPoint(DualSolver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """Newton's steps; those are told that bring something, and the last towards a center."""
+        """Newton steps: those that improve something, and the last towards each center."""
         return proximal_iterates(objective, from_zeros(objective, W) if state is None else state)
 
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """Weights, and a center."""
         return {PHASE: proximal_state(objective)}
 
 
 def proximal_state(objective: Objective) -> Check:
-    """Checks weights and a center: of all rows, of none yet, or its moves (see below)."""
+    """Checks for weights and a center: of all rows, of none yet, or its moves (see below)."""
     source, columns = objective.source, dual_loss_of(objective).columns
     numbers = dict.fromkeys(("penalty_parameter", "proximal_term"), real)
     W = array(*objective.shape)
@@ -118,14 +117,14 @@ def proximal_state(objective: Objective) -> Check:
 
 
 def from_zeros(objective: Objective, W: Array) -> State:
-    """To begin at given weights, with all alphas 0."""
+    """State for starting at given weights, with all alphas 0."""
     source = objective.source
     rows = len(source.y) if isinstance(source, InMemory) else 0  # none yet, until one is not 0
     return start_state(W, np.zeros((rows, dual_loss_of(objective).columns)))
 
 
 def start_state(W: Array, center: Array, polishes: bool = False) -> State:
-    """To begin at given weights and alphas; ``polishes`` if these are another method's last."""
+    """State for starting at given weights and alphas; ``polishes`` after another method."""
     return {
         "phase": PHASE, "W": W, "center": center, "penalty_parameter": FIRST_PENALTY,
         "proximal_term": np.inf, "polishes": polishes, "kept_bytes": 0,
@@ -133,14 +132,14 @@ def start_state(W: Array, center: Array, polishes: bool = False) -> State:
 
 
 def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[DualIterate, State]]:
-    """For ever."""
+    """Yield iterates without end."""
     in_memory = isinstance(objective.source, InMemory)
     run = (ProximalPointRun if in_memory else StreamedProximalPointRun)(
         objective, dual_loss_of(objective), state["W"], state["center"],
         state["penalty_parameter"], state["proximal_term"],
     )  # fmt: skip
     polishes = state["polishes"]
-    del state  # its center is as long as the rows, and soon replaced
+    del state  # its center is as long as the data, and soon replaced
     while True:
         smooth = run.at.smooth
         with np.errstate(all="ignore"):
@@ -158,7 +157,7 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
 
 @dataclass
 class ProximalPointRun(ProximalSteps):
-    """An ascent whose rows are in memory, and their scores kept."""
+    """An ascent with rows in memory, which keeps their scores."""
 
     def _begin(self) -> ProximalIterate:
         self.source = self.objective.in_memory
@@ -166,7 +165,7 @@ class ProximalPointRun(ProximalSteps):
         return self._point(self.W)
 
     def _point(self, W: Array, scores: Array | None = None) -> ProximalIterate:
-        """One read of the data; half of one where the scores are known."""
+        """One read of the data; half of one if the scores are known."""
         loss, wrong, smooth, proximal, rows, conjugates, found = self.source.total(
             SmoothedSums(
                 self.objective.loss, self.dual_loss, W, self.center, self.penalty_parameter, scores
@@ -176,7 +175,7 @@ class ProximalPointRun(ProximalSteps):
         return self._evaluated(W, (loss, wrong, smooth, proximal), DualSums(rows, conjugates))
 
     def alpha(self) -> Array:
-        """Made from the scores when needed: they take no place."""
+        """Computed from the scores when needed, to save memory."""
         alpha = np.empty_like(self.center)
         for start in range(0, len(alpha), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
@@ -197,7 +196,7 @@ class ProximalPointRun(ProximalSteps):
 
     def _descend(self, direction: Array, slope: float) -> None:
         """The whole step, or the best length along it, for which scores are enough."""
-        # A search is rare: to read the scores once more for it costs less than to hold them.
+        # A search is rare: reading the scores again costs less than keeping them.
         self.scores, before = NOTHING, self.at
         there = self._point(before.W + direction)
         if abs(dot(there.gradient, direction)) > TOO_STEEP * abs(slope):
@@ -207,11 +206,11 @@ class ProximalPointRun(ProximalSteps):
             length = self._search(direction, scores, change, slope)
             del change, scores
             there = self._point(before.W + length * direction)
-        # Beyond what floating point holds it stays where it is.
+        # If it overflows, the point stays unchanged.
         self.at = there if np.isfinite(there.objective) else self._point(before.W)
 
     def _search(self, direction: Array, scores: Array, change: Array, slope: float) -> float:
-        """Where the slope along the step vanishes, nearly."""
+        """Where the slope along the step nearly vanishes."""
         low, high, length = 0.0, np.inf, 1.0
         for _ in range(MOST_TRIALS):
             steep = self._slope(direction, scores, change, length)
@@ -249,9 +248,9 @@ class ProximalPointRun(ProximalSteps):
 def reduced_run(
     objective: Objective, dual_loss: DualLoss, W: Array, rows: InMemory, fixed: DualSums
 ) -> ProximalPointRun:
-    """From W, over some rows near their kinks; the sums of all others are fixed."""
+    """A run from W over some rows near their kinks; the sums of all others are fixed."""
     scores = rows.scores(W)
-    # As many rows are free at first as there are weights, or some more.
+    # At first about as many rows are free as there are weights, or some more.
     distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
     width = float(distance[min(MANY_FREE * W.size, len(distance)) - 1])
     penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)

@@ -1,7 +1,7 @@
-"""Steps of the proximal point method, wherever the rows are: what they share.
+"""Steps of the proximal point method that do not depend on where the rows are stored.
 
-See :mod:`separatrix.solvers.dual.proximal_point` for the method. A run in memory keeps scores of
-all rows; one that reads its rows block by block keeps the center alone.
+See :mod:`separatrix.solvers.dual.proximal_point` for the method. A run in memory keeps the scores
+of all rows; one that reads its rows block by block only keeps the center.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ...objective import Objective
 from ...proofs.dual_loss import DualLoss, DualSums
 from ...proofs.dual_sums import SOME_ROWS
 
-FIRST_PENALTY = 0.5  # rows up to a margin of 1 on either side of the kink have curvature
+FIRST_PENALTY = 0.5  # rows within a margin of 1 of the kink have curvature
 GROWTH = 4.0  # of the penalty parameter
-MANY_FREE = 3  # free rows per feature, above which the kinks may be sharper
-SETTLED = 0.1  # share of the center's move to which the weights of a step are solved
-TOO_STEEP = 0.5  # of the slope at the start of a step is left at its end: then its length is sought
-LEVEL = 0.1  # of the slope at the start is left where that search ends
-STILL = 1e-13  # of the smoothed J: where the center moves no more, sharper kinks lose digits
-SMOOTH_ROUNDING = 1e-15  # of the smoothed J: no smaller decrease is seen in it
+MANY_FREE = 3  # free rows per feature, above which kinks may be sharpened
+SETTLED = 0.1  # share of the center's move to which the weights of a step must converge
+TOO_STEEP = 0.5  # of the initial slope left by a step, above which its length is searched
+LEVEL = 0.1  # of the initial slope left at the end of that search
+STILL = 1e-13  # of the smoothed J: if the center stops moving, sharper kinks lose digits
+SMOOTH_ROUNDING = 1e-15  # of the smoothed J: smaller decreases are invisible
 
 
 Numbers = tuple[float, float, float, float]
@@ -36,7 +36,7 @@ Numbers = tuple[float, float, float, float]
 
 
 class ProximalIterate(NamedTuple):
-    """Everything at some weights, for a center and a penalty parameter."""
+    """All values at some weights, for a center and a penalty parameter."""
 
     W: Array
     objective: float
@@ -44,17 +44,17 @@ class ProximalIterate(NamedTuple):
     smooth: float
     """J with its kinks rounded off."""
     gradient: Array
-    """Of the smooth one."""
+    """Gradient of the smoothed J."""
     proximal_term: float
-    """What the distance of alpha from the center costs."""
+    """Cost of the distance of alpha from the center."""
     bound: float
 
 
 @dataclass
 class ProximalSteps(ABC):
-    """Where an ascent stands. ``fixed`` are the sums of rows that are not in the source.
+    """State of an ascent. ``fixed`` are the sums of rows that are not in the source.
 
-    Such rows count with the tangent that their alpha chooses, and ``weight_sum`` is that of all.
+    These rows count with the tangent given by their alpha; ``weight_sum`` includes them.
     """
 
     objective: Objective
@@ -67,7 +67,7 @@ class ProximalSteps(ABC):
     fixed: DualSums | None = None
     weight_sum: float = 0.0
     center_moved: bool = False
-    """Whether the last step began at a new center."""
+    """Whether the last step started from a new center."""
 
     def __post_init__(self) -> None:
         self.weight_sum = self.weight_sum or self.objective.source.weight_sum
@@ -75,12 +75,12 @@ class ProximalSteps(ABC):
 
     @property
     def kept_bytes(self) -> int:
-        """What is kept in memory of rows that are not there."""
+        """Bytes kept in memory for rows that are not."""
         return 0
 
     @abstractmethod
     def _begin(self) -> ProximalIterate:
-        """Everything at the weights given."""
+        """Evaluate the initial weights."""
 
     @abstractmethod
     def alpha(self) -> Array:
@@ -88,18 +88,18 @@ class ProximalSteps(ABC):
 
     @abstractmethod
     def _newton_direction(self) -> Array:
-        """From the curvature of the rows that are free."""
+        """Newton's direction from the curvature of the free rows."""
 
     @abstractmethod
     def _move_center(self) -> None:
-        """To the alphas at the weights, and sharpen the kinks if need be."""
+        """Move the center to the alphas at the weights, and sharpen the kinks if needed."""
 
     @abstractmethod
     def _descend(self, direction: Array, slope: float) -> None:
         """The whole step, or the best length along it."""
 
     def step(self) -> ProximalIterate:
-        """One Newton step, from a new center if the weights have settled for the old one."""
+        """One Newton step, from a new center if the weights have converged for the old one."""
         direction, slope = self._direction()
         settled = max(SETTLED * self.at.proximal_term, SMOOTH_ROUNDING * abs(self.at.smooth))
         self.center_moved = self.dual_loss.nonsmooth and -0.5 * slope <= settled
@@ -117,7 +117,7 @@ class ProximalSteps(ABC):
         return direction, dot(direction, self.at.gradient)
 
     def _sharpen(self, free: int) -> None:
-        """Kinks get sharper while many rows are free, or where the center moves slowly."""
+        """Sharpen the kinks while many rows are free, or if the center moves slowly."""
         slowly = self.at.proximal_term > self.proximal_term / GROWTH
         moves = self.at.proximal_term > STILL * abs(self.at.smooth)
         if moves and (free > MANY_FREE * self.W.shape[1] or slowly):
@@ -125,7 +125,7 @@ class ProximalSteps(ABC):
         self.proximal_term = self.at.proximal_term
 
     def _evaluated(self, W: Array, numbers: Numbers, sums: DualSums) -> ProximalIterate:
-        """From sums over the rows."""
+        """The iterate from sums over the rows."""
         C, penalty = self.weight_sum, self.objective.penalty
         loss_sum, mistakes, smooth, proximal = numbers
         sums = DualSums(sums.weighted_rows / C, sums.neg_conjugates / C)
@@ -150,7 +150,7 @@ Smoothed = tuple[float, float, float, float, Array, Array, list[Array]]
 class SmoothedSums(Sum[Smoothed]):
     """Losses, mistakes, smoothed losses and proximal terms; weighted rows, conjugates; scores.
 
-    The scores are told block by block where they were not known.
+    The scores are returned block by block if they were not known.
     """
 
     loss: Loss
@@ -161,7 +161,7 @@ class SmoothedSums(Sum[Smoothed]):
     scores: Array | None
 
     def of(self, block: Block) -> Smoothed:
-        """A few rows at a time: what is computed for them then stays small, and in cache."""
+        """Process a few rows at a time, so that temporary arrays stay in cache."""
         here = np.empty((len(block.y), len(self.W)))
         known = self.scores is not None
         if self.scores is not None:
@@ -179,12 +179,12 @@ class SmoothedSums(Sum[Smoothed]):
     def _of_piece(
         self, block: Block, s: Array, known: bool
     ) -> tuple[float, float, float, float, Array, Array]:
-        """The same of a few rows; their scores ``s`` are written if they are not known."""
+        """The sums for a few rows; their scores ``s`` are written if they are unknown."""
         y, c, center = block.y, block.weights, self.center[block.at]
         if not known:
             block.rows.scores(self.W, s)
             if block.weight is not None:
-                s[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
+                s[block.weight == 0.0] = 0.0  # ignore the row, even if its score overflows
         a = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
         slopes, conjugates = self.dual_loss.coefficients(y, a)
         rows = np.zeros((self.dual_loss.groups, self.W.shape[1]))

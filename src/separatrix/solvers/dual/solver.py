@@ -1,4 +1,4 @@
-"""What the solvers of the dual share: what they need, and what each step tells."""
+"""Base class of dual solvers: their requirements and steps."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from ...proofs.binary_dual import has_dual
 from ..base import Solver, State, Step, lowest
 
 HANDED_ON = "handed on"
-"""In the place of a phase: the alphas of a run with another penalty, to begin with."""
-MOST_UNTOLD = 30  # iterates in a row that bring nothing to tell
+"""Phase name of a state with the alphas of a run with another penalty."""
+MOST_UNTOLD = 30  # iterates in a row that are not reported
 
 
 class DualIterate(NamedTuple):
-    """Weights, and what is known there."""
+    """Weights, and values computed there."""
 
     weights: Array
     objective: float
     mistakes: float
     lower_bound: float
     told: bool = True
-    """Whether this ends something, even if it is no progress."""
+    """Whether this ends a phase, even without progress."""
     alpha: Callable[[], Array] | None = None
-    """The dual variables, until the next step."""
+    """Dual variables, valid until the next step."""
 
 
 @dataclass(frozen=True, repr=False)
 class DualSolver(Solver):
-    """Climbs the dual of J while the weights come down: the two meet at the minimum."""
+    """Maximises the dual of J while J decreases; at the minimum both are equal."""
 
     needs_rows_in_memory: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ()
-    """Entries of a state that are texts."""
+    """State entries that are strings."""
 
     def check(self, objective: Objective) -> None:
-        """A penalty, a loss whose dual is known, and rows in memory where they must be."""
+        """Requires a penalty, a loss with a known dual, and rows in memory if needed."""
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
@@ -69,11 +69,11 @@ class DualSolver(Solver):
             )
 
     def knows(self, loss: Loss) -> bool:
-        """Whether the dual of this loss is known here."""
+        """Whether the dual of this loss is supported."""
         return has_dual(loss)
 
     def accepts(self, objective: Objective) -> bool:
-        """Whether there is nothing to refuse."""
+        """Whether the objective is supported."""
         try:
             self.check(objective)
         except ValueError:
@@ -82,20 +82,20 @@ class DualSolver(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
+        """J never rises."""
         return True
 
     def after(self, state: State) -> Solver:
-        """With a reason that says what was kept of rows that are not in memory."""
+        """A copy whose reason includes the memory kept for rows that are not in memory."""
         kept = kept_text(state)
         return replace(self, reason=(self.reason + kept).removeprefix(", ")) if kept else self
 
     @abstractmethod
     def phases(self, objective: Objective) -> dict[str, Check]:
-        """The states of its methods by name, without what all solvers of the dual know."""
+        """Checks for the states of its methods, by name, without the common entries."""
 
     def expected_state(self, objective: Objective) -> Check:
-        """What is known of the best weights, and the state of one method."""
+        """Checks for the best weights so far, and the state of one method."""
         W = array(*objective.shape)
         known = {"weights": W, **dict.fromkeys(("objective", "mistakes", "lower_bound"), real)}
         known |= {"phase": word(), **dict.fromkeys(self.words, word())}
@@ -118,15 +118,15 @@ class DualSolver(Solver):
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
-        """One after another, each with the state from which to go on."""
+        """Yield iterates, each with the state to continue from."""
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another; the weights told are those of the lowest J so far.
+        """One step after another; the reported weights are those with the lowest J so far.
 
-        The start is the first of them, or zeros where J is lower. Iterates are told that bring a
-        lower J or a higher bound, and those that end something.
+        The start is the first of them, or zeros if J is lower there. Iterates are reported if they
+        lower J or raise the bound, or end a phase.
         """
         if state is not None and state.get("phase") != HANDED_ON:
             best, J, mistakes = state["weights"], state["objective"], state["mistakes"]
@@ -140,7 +140,7 @@ class DualSolver(Solver):
             told = at.told or at.objective < J or at.lower_bound > bound or untold >= MOST_UNTOLD
             if at.objective < J:
                 best, J, mistakes = at.weights, at.objective, at.mistakes
-            # Where the two meet, rounding may put the bound above.
+            # Near the minimum, rounding may put the bound above J.
             bound = min(max(bound, at.lower_bound), J)
             if told:
                 known = {
@@ -151,19 +151,19 @@ class DualSolver(Solver):
 
 
 def handed_on(objective: Objective) -> Check:
-    """What ``CoordinateAscent.handed_on`` makes: alphas of all rows."""
+    """Alphas of all rows, from ``CoordinateAscent.handed_on``."""
     n, k = objective.source.length, objective.shape[0]
     alpha = array(n) if k == 1 else array(n, k)
     return entries({"phase": word(HANDED_ON), "alpha": alpha, "seed": whole(0, 2**63 - 1)})
 
 
 def kept_text(state: State) -> str:
-    """What a run kept in memory of rows that are not there, for a reason."""
+    """Text for a reason: memory kept for rows that are not in memory."""
     size = state.get("kept_bytes", 0)
     return f", keeping {size / 1e6:.3g} MB in memory of rows that are not" if size else ""
 
 
 def named(loss: Loss) -> str:
-    """As its user calls it: a loss of another's name by what it is."""
+    """Name of a loss for messages; its repr if the name belongs to another loss."""
     own = loss.for_classes(2)
     return repr(own.name if REGISTRY.get(own.name) is type(own) else own)

@@ -2,11 +2,11 @@
 
 Problem: that of :mod:`separatrix.solvers.dual.proximal_point`, for a source whose rows are not in
 memory. Input: blocks of rows, the same ones at each read. Output: the same.
-Algorithm: the same steps, but a read tells everything at some weights: J, its smoothed form and
+Algorithm: the same steps, but one read gives all values at some weights: J, its smoothed form and
 gradient, the bound, and the free rows, from which Newton's next direction follows in memory. What
 is kept from read to read is the center, one number a row for two classes, k for k, and while it
 moves the one before. Scores are not kept: a search along a step tries many lengths in one read.
-A source that keeps numbers beside its rows, far away, keeps the center there; what is remembered
+A remote source that stores numbers with its rows keeps the center there; what is remembered
 here is where it moved, from which a run that is taken up again, or rows made again, have it again.
 
 Free rows are gathered up to ``GATHERED_BYTES``. Where there are more, as far from the minimum,
@@ -36,13 +36,13 @@ from .proximal_steps import LEVEL, TOO_STEEP, ProximalIterate, ProximalSteps, Sm
 
 SHORTEST, LONGEST = -16, 10  # powers of two: lengths of a step that are tried first
 BETWEEN = 15  # lengths tried at once between two
-MOST_SEARCHES = 6  # reads for the length of one step
+MOST_SEARCHES = 6  # reads to find the length of one step
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class FreeRows(NamedTuple):
-    """Some of the rows whose alphas are free: copied."""
+    """Copies of some of the rows whose alphas are free."""
 
     rows: Block
     scores: Array
@@ -51,10 +51,10 @@ class FreeRows(NamedTuple):
 
 @dataclass
 class StreamedProximalPointRun(ProximalSteps):
-    """An ascent whose rows are read for every point. A ``center`` without rows is one of zeros.
+    """An ascent that reads the rows for every point. A ``center`` without rows is zero.
 
-    Where the center is kept with the rows, ``center`` has a row for each of its moves instead: the
-    penalty parameter, and the weights at whose alphas it came to be.
+    If the center is stored with the rows, ``center`` has a row for each of its moves instead: the
+    penalty parameter, and the weights whose alphas it moved to.
     """
 
     def _begin(self) -> ProximalIterate:
@@ -72,16 +72,16 @@ class StreamedProximalPointRun(ProximalSteps):
 
     @property
     def kept_bytes(self) -> int:
-        """The center, unless it is kept with the rows."""
+        """Bytes of the center, unless it is stored with the rows."""
         return self.center.nbytes if self.kept is None else 0
 
     @property
     def _center(self) -> Array | str:
-        """The center, or the name by which the source knows it."""
+        """The center, or its name in the source."""
         return self.center if self.kept is None else self.kept.name
 
     def _point(self, W: Array, *, moves_from: float | None = None) -> ProximalIterate:
-        """One read of the data; with a penalty parameter, of a center that is moved there first."""
+        """One read of the data; with a penalty parameter, the center is moved there first."""
         source = self.objective.source
         share = GATHERED_BYTES / max(1.0, source.row_bytes * source.n_rows)
         if self.kept is not None and moves_from is not None:
@@ -104,7 +104,7 @@ class StreamedProximalPointRun(ProximalSteps):
         return self._evaluated(W, (loss, wrong, smooth, proximal), DualSums(rows, conjugates))
 
     def alpha(self) -> Array:
-        """In one read of the data: between reads there are no scores."""
+        """Computed in one read of the data: scores are not kept between reads."""
         asked = Alphas(self.dual_loss, self.at.W, self._center, self.penalty_parameter)
         return joined(self.objective.source.total(asked)[0])
 
@@ -121,25 +121,25 @@ class StreamedProximalPointRun(ProximalSteps):
         self.at = self._point(self.at.W, moves_from=before)
 
     def _descend(self, direction: Array, slope: float) -> None:
-        """The whole step, or a length at which the slope along it has nearly vanished."""
+        """The whole step, or a length at which the slope along it nearly vanishes."""
         before, free, n_free = self.at, self.free, self.n_free
         there = self._point(before.W + direction)
         if abs(dot(there.gradient, direction)) > TOO_STEEP * abs(slope):
             there = self._point(before.W + self._search(direction, slope) * direction)
         if np.isfinite(there.objective):
             self.at = there
-        else:  # beyond what floating point holds it stays where it is
+        else:  # overflow: the point stays unchanged
             self.free, self.n_free = free, n_free
 
     def _search(self, direction: Array, slope: float) -> float:
-        """The best of many lengths; then between its neighbours, some at a read."""
+        """The best of many lengths, then of lengths between its neighbours, several per read."""
         lengths = 2.0 ** np.arange(SHORTEST, LONGEST + 1.0)
         for _ in range(MOST_SEARCHES):
             slopes = self._slopes(direction, lengths)
             best = int(np.argmin(np.abs(slopes)))
             if abs(slopes[best]) <= LEVEL * abs(slope):
                 break
-            # It grows with the length: of a convex function.
+            # It grows with the length, because the function is convex.
             above = int(np.searchsorted(slopes > 0.0, True))
             low = lengths[above - 1] if above else 0.0
             high = lengths[above] if above < len(lengths) else 2.0 * lengths[-1]
@@ -147,7 +147,7 @@ class StreamedProximalPointRun(ProximalSteps):
         return float(lengths[best])
 
     def _slopes(self, direction: Array, lengths: Array) -> Array:
-        """Of the smoothed J along the direction, at so many lengths."""
+        """Slopes of the smoothed J along the direction, at several lengths."""
         W, penalty = self.at.W, self.objective.penalty
         (sums,) = self.objective.source.total(
             SlopesAlong(self.dual_loss, W, self._center, self.penalty_parameter, direction, lengths)
@@ -163,7 +163,7 @@ Streamed = tuple[float, float, float, float, Array, Array, int, list[FreeRows], 
 
 @dataclass(frozen=True)
 class NearCenter(Sum[T]):
-    """A sum that needs the center of the rows: all of it, or the name under which they keep it."""
+    """A sum that needs the center of the rows: the whole center, or its name in the source."""
 
     dual_loss: DualLoss
     W: Array
@@ -171,7 +171,7 @@ class NearCenter(Sum[T]):
     penalty_parameter: float
 
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> NearCenter[T]:
-        """With the center that is kept with the rows, if that is where it is."""
+        """With the center stored with the rows, if it is there."""
         if not isinstance(self.center, str):
             return self
         return replace(self, center=KeptCenter(numbers.get(self.center), start))
@@ -200,14 +200,14 @@ class KeptCenter(NamedTuple):
 
 @dataclass(frozen=True)
 class MovedCenter:
-    """The move of the center of some rows to their alphas at W."""
+    """Moves the center of some rows to their alphas at W."""
 
     dual_loss: DualLoss
     W: Array
     penalty_parameter: float
 
     def __call__(self, block: Block, center: AnyArray | None) -> AnyArray:
-        """From zeros at first."""
+        """The center is zero at first."""
         if center is None:
             center = np.zeros((len(block.y), self.dual_loss.columns))
         s = scores_of(block, self.W)
@@ -216,13 +216,13 @@ class MovedCenter:
 
 @dataclass(frozen=True)
 class StreamedSums(NearCenter[Streamed]):
-    """What ``SmoothedSums`` tells; the number of free rows, some of them; centers if they moved."""
+    """The sums of ``SmoothedSums``, the number of free rows, some of them, and moved centers."""
 
     loss: Loss
     share: float
-    """Of the rows, at most, whose free ones are gathered."""
+    """Maximum number of rows whose free rows are collected."""
     moves_from: float | None
-    """The penalty parameter of the center given, if it is to be moved to the alphas at W."""
+    """Penalty parameter of the given center, if it is to be moved to the alphas at W."""
 
     def of(self, block: Block) -> Streamed:
         """In one read of the rows."""
@@ -251,7 +251,6 @@ class Alphas(NearCenter[tuple[list[Array]]]):
     """Dual variables of every row, near a center."""
 
     def of(self, block: Block) -> tuple[list[Array]]:
-        """Of one block."""
         center = self.center_of(block)
         s = scores_of(block, self.W)
         return ([self.dual_loss.alpha(block.y, s, center, self.penalty_parameter)],)
@@ -265,7 +264,7 @@ class SlopesAlong(NearCenter[tuple[Array]]):
     lengths: Array
 
     def of(self, block: Block) -> tuple[Array]:
-        """A few rows at a time: what is computed for them stays in cache."""
+        """Process a few rows at a time, so that temporary arrays stay in cache."""
         s, change = scores_of(block, self.W), scores_of(block, self.direction)
         center, c = self.center_of(block), block.weights
         out = np.zeros(len(self.lengths))

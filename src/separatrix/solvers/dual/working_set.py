@@ -1,17 +1,18 @@
-"""The minimum of a loss with a kink over rows that are not in memory, by a few reads of them.
+"""Minimises a loss with a kink over rows that are not in memory, in a few reads.
 
-Problem: ``min_W J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for the hinge, or Crammer and Singer's,
-where rows are read block by block. Input: blocks of rows, the same ones at each read. Output:
-weights, J and a lower bound on its minimum.
+Problem: ``min_W J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for the hinge, or Crammer and Singer's, if
+rows are read block by block. Input: blocks of rows, the same ones at each read. Output: weights, J
+and a lower bound on its minimum.
 
-Algorithm: a read at W gathers in memory, up to ``GATHERED_BYTES``, the rows nearest to their kinks
-and a sample of the others; of all others it sums the tangents at W. Rows near a kink count in full,
-and the sample corrects the tangents: it counts for the rows left out, less its own tangents. That
-model of J is minimised in memory by proximal points, and the next read is made there. Where no
-row of the sample has left its tangent, the model is a sum of lower bounds, and its minimum a proof.
-As W comes to rest fewer rows cross their kinks, until all that do are among the rows near: then the
-model's minimum is that of J. It begins at the minimum of a sample. A model that promises more than
-twice what the next read finds is no good: there are too few rows, and others have to go on.
+Algorithm: a read at W copies to memory, up to ``GATHERED_BYTES``, the rows nearest to their kinks
+and a sample of the others; for all others it sums the tangents at W. Rows near a kink have full
+weight, and the sample corrects the tangents: it represents the other rows, minus its own tangents.
+This model of J is minimised in memory by proximal points, and the next read is made at its minimum.
+If no row of the sample has left its tangent, the model is a sum of lower bounds, and its minimum a
+proof. As W converges fewer rows cross their kinks, until all that do are among the near rows: then
+the model's minimum is that of J. It starts at the minimum of a sample. If a model predicts more
+than twice the decrease that the next read finds, there are too few rows, and other methods
+continue.
 
 Papers: the model's correction is that of stochastic variance reduction, R. Johnson and T. Zhang,
 Accelerating stochastic gradient descent using predictive variance reduction, NeurIPS 2013, and of
@@ -45,18 +46,18 @@ from .proximal_steps import ProximalIterate
 from .solver import DualIterate
 
 PHASE = "working sets"
-ENOUGH = 1e-13  # of J: nearer to its minimum a model need not be solved
-SOLVED = 1e-3  # of the decrease that it promises, likewise
-MOST_STEPS = 100  # of proximal points, for one model
-STALLED = 30  # of them without gain
-KEPT_PROMISE = 0.5  # of what a model promised must be found
+ENOUGH = 1e-13  # of J: accuracy to which a model is solved
+SOLVED = 1e-3  # of the decrease that it predicts, likewise
+MOST_STEPS = 100  # proximal point steps per model
+STALLED = 30  # steps without gain
+KEPT_PROMISE = 0.5  # of the predicted decrease that must be found
 NOBODY = np.empty(0, dtype=np.int64)
 
 
 def working_set_iterates(
     objective: Objective, W: Array, state: State | None
 ) -> Iterator[tuple[DualIterate, State]]:
-    """One for every read, while models keep what they promise; the last state has the best W."""
+    """One iterate per read, while models predict well; the last state has the best W."""
     dual_loss = dual_loss_of(objective)
     if state is None:
         with np.errstate(all="ignore"):
@@ -81,26 +82,26 @@ def working_set_iterates(
 
 
 def working_set_state(objective: Objective) -> Check:
-    """Checks where a run stands."""
+    """Checks for the state of a run."""
     W = array(*objective.shape)
     return entries({"W": W, "best": W, "lowest": real, "promised": real, "ended": flag})
 
 
 class Gathered(NamedTuple):
-    """J at some weights, rows from there, and the mean tangents of those that are not near."""
+    """J at some weights, copied rows, and the mean tangents of rows that are not near a kink."""
 
     objective: float
     mistakes: float
     far: DualSums
     near_rows: Block
     sampled_rows: Block
-    """Of the others, each counting for those left out."""
+    """Sample of the others, weighted to represent all of them."""
     size: int
     """Bytes of the rows."""
 
 
 class Model(NamedTuple):
-    """Where a model of J is lowest, its value there, and a bound on J if it is one: else 0."""
+    """Minimum of a model of J, its value there, and a bound on J if it is one, else 0."""
 
     W: Array
     lowest: float
@@ -108,11 +109,11 @@ class Model(NamedTuple):
 
 
 def _sampled_minimum(objective: Objective) -> Array:
-    """Weights that minimise J over as many random rows as may be gathered."""
+    """Weights that minimise J over as many random rows as may be copied."""
     source = objective.source
     size = max(1, int(thresholds.GATHERED_BYTES / max(source.row_bytes, 1.0)))
     if size >= source.n_rows:
-        return np.zeros(objective.shape)  # the first read gathers them all
+        return np.zeros(objective.shape)  # the first read copies them all
     part = objective.on_rows(source.sample(size))
     dual_loss = dual_loss_of(part)
     run = ProximalPointRun(
@@ -122,7 +123,7 @@ def _sampled_minimum(objective: Objective) -> Array:
 
 
 def _climb(run: ProximalPointRun, enough: float) -> ProximalIterate:
-    """Until the gap is so small, or gets no smaller: the lowest point."""
+    """Steps until the gap is small enough or stops decreasing: the lowest point."""
     best, highest, stale = run.at, run.at.bound, 0
     for _ in range(MOST_STEPS):
         if best.objective - highest <= enough or stale >= STALLED:
@@ -146,7 +147,7 @@ def _read(objective: Objective, dual_loss: DualLoss, W: Array) -> Gathered:
 
 
 def _minimised(objective: Objective, dual_loss: DualLoss, W: Array, found: Gathered) -> Model:
-    """The model of J made at W."""
+    """Minimum of the model of J made at W."""
     classes, C = objective.source.classes, objective.source.weight_sum
     sampled = Source.gathered(found.sampled_rows, classes)
     fixed = found.far
@@ -167,7 +168,7 @@ def _minimised(objective: Objective, dual_loss: DualLoss, W: Array, found: Gathe
         at = run.step()
         stale = 0 if at.objective < best.objective or at.bound > highest else stale + 1
         best, highest = at if at.objective < best.objective else best, max(highest, at.bound)
-        # A bound of the model is one of J where the sample stays on its tangents.
+        # A bound of the model is a bound of J if the sample stays on its tangents.
         if at.bound > bound and np.array_equal(run.alpha()[len(found.near_rows.y) :], tangents):
             bound = at.bound
     return Model(best.W, best.objective, bound)
@@ -178,16 +179,15 @@ WorkingSet = tuple[float, float, Array, Array, list[Block], list[Block]]
 
 @dataclass(frozen=True)
 class WorkingSetSums(Sum[WorkingSet]):
-    """Losses and mistakes at W; the tangents of rows that are not near a kink; both in part."""
+    """Losses and mistakes at W; tangents of rows that are not near a kink; copies of some rows."""
 
     loss: Loss
     dual_loss: DualLoss
     W: Array
     share: float
-    """Of the rows of a block that are gathered because they are near, and of others as well."""
+    """Rows per block to copy because they are near a kink, and as a sample of the others."""
 
     def of(self, block: Block) -> WorkingSet:
-        """Of one block."""
         y, s, c = block.y, scores_of(block, self.W), block.weights
         near = present = np.flatnonzero(c)
         most = math.ceil(self.share * len(present))

@@ -1,4 +1,4 @@
-"""A fit step by step, for people to look at: numbers, arithmetic and a sentence for every step."""
+"""Step-by-step recordings of a fit: numbers, formulas and a sentence for every step."""
 
 from .recording import Recording
 

@@ -1,4 +1,4 @@
-"""What is known of every step of a fit, a column for each thing, whatever trained it."""
+"""Values of every step of a fit, one column per quantity."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ...solvers import Step
 MOST_ROWS = 2000
 MOST_STEPS = 20_000
 MOST_WEIGHTS = 30
-"""Numbers in weights that are told at every step."""
+"""Largest number of entries in the weights of a recording."""
 MOST_NUMBERS = 1 << 24
-"""In the weights of all steps."""
+"""Largest number of entries in the weights of all steps."""
 SCORES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
 class StepColumns:
-    """Entry i is about the state after step i, and entry 0 about the start; N steps in all."""
+    """Entry i describes the state after step i, and entry 0 the start; there are N steps."""
 
     visited: Sequence[Ints | None]
-    """(N,): rows looked at; None: all."""
+    """(N,): visited rows; None: all."""
     updated: list[Ints]
-    """(N,): rows that moved the weights, where the solver tells them apart."""
+    """(N,): rows that moved the weights, if the solver distinguishes them."""
     margins: Sequence[Array | None]
-    """(N,): of the rows looked at, before the step."""
+    """(N,): margins of the visited rows before the step."""
     sizes: Sequence[float | None]
-    """(N,): step sizes, where there are such."""
+    """(N,): step sizes, if there are any."""
     weights: Array | None
     """(N + 1, k, d + 1); None for kernels."""
     average: Array | None
@@ -55,7 +55,7 @@ class StepColumns:
 
     @property
     def best(self) -> list[int | None]:
-        """(N + 1,): the pocket, earliest on ties."""
+        """(N + 1,): the pocket, the earliest on ties."""
         found: list[int | None] = [None] * (len(self) + 1)
         best, ends = None, set(self.passes)
         for step in range(1, len(self) + 1):
@@ -65,7 +65,7 @@ class StepColumns:
         return found
 
     def at(self, kept: list[int]) -> StepColumns:
-        """Of these steps alone, told as if what happened since the one before was one step."""
+        """Only these steps, each merged with the omitted steps before it."""
         spans = list(zip([0, *kept[:-1]], kept, strict=True))
         states, ends = [0, *kept], set(self.passes)
         coefficients = self.coefficients
@@ -99,7 +99,7 @@ def with_ones(X: RowsLike) -> Array:
 
 
 def margins_of(y: AnyArray, scores: Array) -> Array:
-    """``y * score``; for more classes, how far the true one is ahead of its best rival."""
+    """``y * score``; for more classes, the lead of the true class over its best rival."""
     if scores.shape[1] == 1:
         margins: Array = y * scores[:, 0]
         return margins
@@ -108,12 +108,12 @@ def margins_of(y: AnyArray, scores: Array) -> Array:
 
 
 def row_steps(steps: Iterator[Step]) -> Iterator[Step]:
-    """One step after another, the end of a pass told by the last of its rows."""
+    """Steps row by row; the end of a pass is merged with the step of its last row."""
     before: Step | None = None
     for step in steps:
         if step.ends_pass:
             # A pass of single rows ends with a step of its own, which moves nothing: its weights
-            # are those of the last row but for what the solver folds into them.
+            # are those of the last row except for what the solver adds at the end.
             joined = step if before is None else before._replace(
                 weights=step.weights, average=step.average, ends_pass=True
             )  # fmt: skip
@@ -129,12 +129,12 @@ def columns_of(
     objective: Objective, start: Array, steps: Iterator[Step], n_passes: int, most: int,
     features: FeatureMap | None = None,
 ) -> StepColumns:  # fmt: skip
-    """Of a run on rows in memory, by its steps; weights are told of the features as given."""
+    """Columns of a run on rows in memory; weights refer to the features as given."""
     most = min(most, max(1, MOST_NUMBERS // start.size))
     kept: list[Step] = []
     passes: list[int] = []
     for number, step in enumerate(islice(row_steps(steps), most), 1):
-        # The state of a run may be large, and is of no use here.
+        # the state may be large and is not used here
         kept.append(step._replace(state={}, alpha=None, variables=None))
         if step.ends_pass:
             passes.append(number)
@@ -147,10 +147,10 @@ def columns_of(
     if features is not None:
         weights = np.stack([features.to_weights(W) for W in weights])
         average = None if average is None else np.stack([features.to_weights(W) for W in average])
-    nobody = np.empty(0, np.int64)
+    none = np.empty(0, np.int64)
     return StepColumns(
         visited=visited,
-        updated=[nobody if step.rows is None else step.rows for step in kept],
+        updated=[none if step.rows is None else step.rows for step in kept],
         margins=margins,
         sizes=[step.step_size for step in kept],
         weights=weights,
@@ -164,13 +164,13 @@ def columns_of(
 
 
 def _averages(kept: list[Step], weights: Array) -> Array | None:
-    """The mean after every step; where the solver tells it, its own."""
-    told = [step.average for step in kept]
-    if not any(mean is not None for mean in told):
+    """The mean after every step; the solver's own mean if it has one."""
+    means = [step.average for step in kept]
+    if not any(mean is not None for mean in means):
         return None
     counts = np.arange(1, len(kept) + 1)[:, None, None]
     found = np.concatenate([weights[:1], np.cumsum(weights[1:], axis=0) / counts])
-    for step, mean in enumerate(told, 1):
+    for step, mean in enumerate(means, 1):
         if mean is not None:
             found[step] = mean
     return found
@@ -190,7 +190,7 @@ def evaluated(objective: Objective, weights: Array) -> tuple[Array, Array]:
     for first in range(0, len(different), each):
         some = different[first : first + each]
         count = len(some)
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinity
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverging run overflows
             scores = source.scores(np.ascontiguousarray(some.reshape(count * k, -1)))
             by_row = scores.reshape(n, count, k).transpose(1, 0, 2).reshape(count * n, k)
             y = np.tile(source.y, count)
@@ -206,7 +206,7 @@ def evaluated(objective: Objective, weights: Array) -> tuple[Array, Array]:
 def _margins(
     objective: Objective, weights: Array, visited: list[Ints | None]
 ) -> list[Array | None]:
-    """Of the rows in turn, by the weights before each step."""
+    """Margins of the visited rows, with the weights before each step."""
     source = objective.in_memory
     lengths = [0 if rows is None else len(rows) for rows in visited]
     if not any(lengths):

@@ -1,4 +1,4 @@
-"""Lines along which numbers on a grid reach a level, as short pieces for the page to draw."""
+"""Contour lines of values on a grid, as short line segments for the page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 UNITS = 1000
-"""Sides of the box that the pieces are told in: whole numbers are short, and fine enough."""
+"""Resolution of the segments: integers are short and precise enough."""
 
 
 def contour(values: Any, level: float) -> list[list[int]]:
-    """Pieces [x1, y1, x2, y2] in thousandths of the box, for values (rows upwards, columns).
+    """Segments [x1, y1, x2, y2] in thousandths of the box, for values (rows upwards, columns).
 
-    Every cell is cut into two triangles, on which linear interpolation has one piece at most.
+    Every cell is cut into two triangles; linear interpolation gives each at most one segment.
     """
     rows, columns = values.shape
     up, across = np.mgrid[0:rows, 0:columns]
@@ -32,7 +32,7 @@ def contour(values: Any, level: float) -> list[list[int]]:
 
 
 def _cut(v: Any, p: Any) -> Any:
-    """Where the level meets the two sides of the corner that is alone on its side of it."""
+    """Where the level crosses the two sides of the corner that is alone on its side of it."""
     above = v >= 0.0
     alone = np.argmax(above == (above.sum(axis=0) == 1), axis=0)
     each = np.arange(v.shape[1])

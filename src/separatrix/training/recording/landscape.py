@@ -1,4 +1,4 @@
-"""Weight space: the objective, or the mistakes, over two of the weights of a run."""
+"""Weight space: the objective or the mistakes over two of the weights of a run."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ...numeric.types import AnyArray, Array
 from .contours import contour
 
 Evaluate = Callable[[Array], tuple[Array, Array]]
-"""Mistakes and objective at each of several weights, (m, k, d + 1)."""
+"""Mistakes and objective for several weights, (m, k, d + 1)."""
 KINDS = ("mistakes", "objective")
 MOST_LEVELS = 12
-"""Contours, and bands between them."""
+"""Number of contours, and of bands between them."""
 SAVED_SIZE = 40
-"""Points to a side of the grid on a saved page."""
+"""Grid points per side on a saved page."""
 SAVED_NAMES = 3
-"""Of the first of these weights a saved page has every two."""
+"""A saved page has a landscape for each pair of the first weights, up to this number."""
 MOST_SAVED = 150
-"""Landscapes on a saved page: of the objective and of the mistakes 10 kB each."""
+"""Most landscapes on a saved page: the objective and the mistakes take 10 kB each."""
 MOST_ROWS_EVALUATED = 1 << 24
-"""For them: a second or two."""
+"""Time for computing them: a second or two."""
 FAR = 1e6
-"""What is further out is not looked at."""
+"""Points further out are ignored."""
 
 
 def values_on_grid(
     evaluate: Evaluate, W: Array, column: int, axes: Sequence[int], box: Sequence[float], size: int
 ) -> dict[str, Array]:
-    """Mistakes and objective (size, size), rows upwards; all other weights are those of W."""
+    """Mistakes and objective (size, size), rows upwards; all other weights as in W."""
     across, up = np.linspace(box[0], box[1], size), np.linspace(box[2], box[3], size)
     all_ = np.repeat(W[None], size * size, axis=0)
     pairs = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
@@ -46,9 +46,9 @@ def values_on_grid(
 def banded(values: Array, smooth: bool) -> dict[str, Any]:
     """Levels, bands and contours of values on a grid.
 
-    ``bands`` is a letter for each point of the grid, row by row upwards, "a" the lowest;
-    ``levels`` are the least values of the bands, and ``lines`` the contours between them, for
-    what does not go up in steps.
+    ``bands`` has a letter for each grid point, row by row upwards, "a" the lowest; ``levels`` are
+    the smallest values of the bands, and ``lines`` the contours between them, unless the values
+    are a step function.
     """
     levels = np.unique(np.quantile(values, np.linspace(0.0, 1.0, MOST_LEVELS), method="lower"))
     bands = np.searchsorted(levels, values.ravel(), side="right") - 1
@@ -60,10 +60,10 @@ def banded(values: Array, smooth: bool) -> dict[str, Any]:
 def saved_landscapes(
     evaluate: Evaluate, weights: Array, steps: Sequence[int], n_rows: int, intercept: bool
 ) -> dict[str, Any]:
-    """Those of the start and of these steps, for every two of the first weights of each column.
+    """Landscapes at the start and at these steps, for each pair of the first weights per column.
 
-    Steps that hold the same weights share one. Where that would be too many, steps spread evenly
-    have one, which stands for the others near them: ``at`` has their places among the steps.
+    Steps with the same weights share a landscape. If that would be too many, evenly spaced steps
+    have one, which also represents nearby steps: ``at`` has their indices among the steps.
     """
     states = weights[[0, *steps]]
     views = list(_views(states.shape, intercept))
@@ -91,13 +91,13 @@ def _saved_view(
     held[:, column, list(axes)] = 0.0
     at, of = _representatives(held, most)
     lands = [values_on_grid(evaluate, held[step], column, axes, box, SAVED_SIZE) for step in at]
-    told = {kind: [_short(banded(land[kind], kind == "objective")) for land in lands]
+    layers = {kind: [_short(banded(land[kind], kind == "objective")) for land in lands]
             for kind in KINDS}  # fmt: skip
-    return {"column": column, "axes": list(axes), "box": box, "at": at, "of": of, **told}
+    return {"column": column, "axes": list(axes), "box": box, "at": at, "of": of, **layers}
 
 
 def _reach(side: Array) -> tuple[float, float]:
-    """As much of an axis as the walk needs, with some room."""
+    """The range of an axis that the path needs, with a margin."""
     seen = side[np.abs(side) < FAR]
     if not len(seen):
         return -1.0, 1.0
@@ -107,7 +107,7 @@ def _reach(side: Array) -> tuple[float, float]:
 
 
 def _representatives(held: Array, most: int) -> tuple[list[int], list[int]]:
-    """Places of different states, and for every state the number of the one that stands for it."""
+    """Indices of distinct states, and for every state the index of its representative."""
     flat = held.reshape(len(held), -1)
     _, first, of = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     if len(first) <= most:
@@ -118,6 +118,6 @@ def _representatives(held: Array, most: int) -> tuple[list[int], list[int]]:
 
 
 def _short(land: dict[str, Any]) -> dict[str, Any]:
-    """With its lines, whatever their level, as bytes."""
+    """Encode the bands and lines as bytes."""
     pieces: AnyArray = np.array([piece for line in land["lines"] for piece in line], "<u2")
     return land | {"lines": base64.b64encode(pieces.tobytes()).decode()}

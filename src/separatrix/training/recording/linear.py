@@ -1,4 +1,4 @@
-"""The recording of a linear model: its words, and what theory says of the run."""
+"""The recording of a linear model: its text, and the theory of the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .words import Story
 
 
 class Recipe(NamedTuple):
-    """By whom, from where and with which seed a run was made."""
+    """Solver, start and seed of a run."""
 
     solver: Solver
     start: Array
@@ -37,10 +37,10 @@ class Recipe(NamedTuple):
 def linear_recording(
     recipe: Recipe, objective: Objective, given: ArraySource, columns: StepColumns
 ) -> Recording:
-    """Of a run on an objective, and of the rows as they were given to it."""
+    """Record a run on an objective, with the rows as given to it."""
     k = len(given.classes)
-    tells = len(given.y) * given.n_features <= MOST_TOLD
-    x = with_ones(given.X) if tells else None
+    included = len(given.y) * given.n_features <= MOST_TOLD
+    x = with_ones(given.X) if included else None
     standardized = recipe.features is not None and recipe.features.standardization is not None
     story = Story(
         recipe.solver, objective.loss, objective.penalty.l2, objective.intercept, standardized,
@@ -65,14 +65,14 @@ def linear_recording(
 def _written(solver: Solver) -> dict[str, Any] | None:
     try:
         return solver.to_dict()
-    except TypeError:  # a function of the user's own has no name
+    except TypeError:  # a user-defined function has no name
         return None
 
 
 def _most_updates(
     recipe: Recipe, objective: Objective, given: ArraySource, columns: StepColumns
 ) -> dict[str, Any]:
-    """What theory allows a perceptron at most, where it says anything."""
+    """Bound on the number of updates of a perceptron, if the theory applies."""
     solver, nothing = recipe.solver, {"updates": None}
     if not isinstance(solver, (Rosenblatt, BatchPerceptron)) or recipe.features is not None:
         return nothing
@@ -89,13 +89,13 @@ def _most_updates(
             update="online" if isinstance(solver, Rosenblatt) else "batch",
             l2=objective.penalty.l2,
         )  # fmt: skip
-    except ValueError:  # it says why the theory does not hold here: not separable, ...
+    except ValueError:  # the theory does not apply: not separable, ...
         return nothing
     return {"updates": _batch_bound(bound, columns) if bound.batch else bound.bound()}
 
 
 def _batch_bound(bound: MistakeBoundCallback, columns: StepColumns) -> float | None:
-    """With the longest sum of mistakes that the run met."""
+    """Bound for batch updates, from the longest sum of mistakes in the run."""
     weights = columns.weights
     if weights is None or len(weights) < 2:
         return None
@@ -107,11 +107,11 @@ def _batch_bound(bound: MistakeBoundCallback, columns: StepColumns) -> float | N
 def _lower_bound(
     objective: Objective, columns: StepColumns, features: FeatureMap | None, given: ArraySource
 ) -> float | None:
-    """That no weights get below, proven by duality at the last ones; None where there is none."""
+    """A lower bound on J, proven by duality at the last weights; None if there is none."""
     weights = columns.weights
     if weights is None or not provable(objective) or not np.isfinite(columns.objective[-1]):
         return None
     W = seen_weights(weights[-1], features)
     found = GapTracker(objective, 0.0, reduced_run, units=GivenUnits(objective, features, given))
     found.update(Step(W, {}), 1, due=True, last=True)
-    return float(found.lower_bound) or None  # 0 is no news: losses are not negative
+    return float(found.lower_bound) or None  # 0 is trivial: losses are not negative

@@ -1,4 +1,4 @@
-"""A recording: a fit step by step as plain data, which other programs can draw.
+"""A recording: a step-by-step fit as plain data, which other programs can draw.
 
 The format is :data:`separatrix.training.recording.schema.PATH`, a JSON schema with a version.
 """
@@ -23,15 +23,15 @@ from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
 MOST_TOLD = 60_000
-"""Numbers in rows that are told; more are left out."""
+"""Largest number of entries in rows that are included."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What ``clf.trace_.recording(X, y)`` returns: a fit, step by step.
+    """Result of ``clf.trace_.recording(X, y)``: a fit, step by step.
 
-    A step is one row looked at, right or wrong; a batch of them; or one step of a solver that
-    looks at all rows at once. Steps are counted from 1.
+    One step visits one row, or one batch of rows; for solvers that use all rows at once it is one
+    iteration. Steps are counted from 1.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class Recording:
     method: dict[str, Any]
     classes: list[Any]
     x: Array | None
-    """(n, d); None where it is too much to be told."""
+    """(n, d); None if there are too many to include."""
     y: AnyArray
-    """Numbers of the classes."""
+    """Class indices."""
     columns: StepColumns
     bounds: dict[str, Any]
     """``updates`` and ``objective``, or None; ``undecided`` if the former took too much work."""
@@ -59,15 +59,15 @@ class Recording:
     """A step in plain words."""
     stop: str | None = None
     kernel: Callable[[Array], Array] | None = None
-    """For kernels: their values, and the 1 of the bias, between given rows and those of the fit."""
+    """For kernels: their values between given rows and those of the fit, and the 1 of the bias."""
     evaluate: Evaluate | None = None
-    """Mistakes and objective at any weights, where those are of the objective's own variables."""
+    """Mistakes and objective at any weights, if these are weights of the objective's variables."""
 
     def __len__(self) -> int:
         return len(self.columns)
 
     def to_dict(self, first: int = 1, count: int | None = None) -> dict[str, Any]:
-        """The recording as plain data: all steps, or ``count`` of them from ``first`` on."""
+        """The recording as plain data: all steps, or ``count`` steps from ``first``."""
         columns = self.columns
         if not 1 <= first <= len(self) + 1:
             raise ValueError(f"first must be a step, 1 to {len(self)}, got {first!r}")
@@ -114,7 +114,7 @@ class Recording:
         }
 
     def to_json(self, first: int = 1, count: int | None = None) -> str:
-        """The same as JSON, checked against its schema."""
+        """The recording as JSON, validated against its schema."""
         found = self.to_dict(first, count)
         check_recording(found)
         return json.dumps(found, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
@@ -122,38 +122,38 @@ class Recording:
     def to_html(
         self, plane: DrawnPlane | None = None, run: dict[str, Any] | None = None, **told: Any
     ) -> str:
-        """A page that shows the recording, both ways: one file that needs no server.
+        """A self-contained HTML page that shows the recording; it needs no server.
 
-        It holds 500 steps, or as many as 5 MB hold; of a longer run some are left out, evenly,
-        and the page says so. The playground says by ``plane`` what is drawn, where the rows of
-        the fit are features of it, and by ``run`` and ``told`` what else its page shows.
+        It contains up to 500 steps, or as many as fit into 5 MB; of a longer run, evenly spaced
+        steps are kept, and the page says so. The playground passes ``plane`` for what is drawn,
+        if the rows of the fit are features of it, and ``run`` and ``told`` for its other content.
         """
         if self.x is None:
             last = np.zeros((1, 1 if len(self.classes) == 2 else len(self.classes)))
         else:
             last = self.scores(self.x, [len(self)])[0]
-        beside = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
-        return saved_page(self._saved, plane or self._plane(), beside, told)
+        content = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
+        return saved_page(self._saved, plane or self._plane(), content, told)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html(), height=1000)
 
     def scores(self, X: Any, steps: Sequence[int]) -> Array:
-        """Of rows after each of these steps (0: the start), (steps, rows, classes).
+        """Scores of rows after each of these steps (0: the start), (steps, rows, classes).
 
-        For two classes there is one score, whose sign tells them apart.
+        For two classes there is one score, whose sign gives the class.
         """
         rows = np.asarray(X, float)
         found: Array
         if self.columns.weights is not None:
             W = self.columns.weights[list(steps)]
-            with np.errstate(over="ignore", invalid="ignore"):  # of a run that diverged
+            with np.errstate(over="ignore", invalid="ignore"):  # for a run that diverged
                 found = np.einsum("nd,skd->snk", rows, W[:, :, :-1]) + W[:, None, :, -1]
         elif self.kernel is not None:
             values, states = self.kernel(rows), self._expansions(steps)
             found = np.einsum("mn,skn->smk", values, states, optimize=True)
         else:
-            raise ValueError("this recording tells neither weights nor a kernel")
+            raise ValueError("this recording has neither weights nor a kernel")
         return found
 
     def _expansions(self, steps: Sequence[int]) -> Array:
@@ -171,13 +171,13 @@ class Recording:
         return found
 
     def _plane(self) -> DrawnPlane | None:
-        """The rows as points, where they have two coordinates."""
+        """The rows as points, if they have two coordinates."""
         if self.x is None or self.x.shape[1] != 2:
             return None
         return DrawnPlane(self.x, self.y, self.columns.weights is not None, self.scores)
 
     def _saved(self, most: int) -> RecordedSteps:
-        """``most`` of the steps at most."""
+        """At most ``most`` of the steps."""
         numbers = thinned(self.columns, most)
         moved = np.cumsum([0] + [bool(len(rows)) for rows in self.columns.updated])
         part = self if len(numbers) == len(self) else replace(
@@ -189,7 +189,7 @@ class Recording:
         return RecordedSteps(json.loads(part.to_json()), numbers, moved[numbers].tolist(), lands)
 
     def _landscapes(self, numbers: list[int]) -> dict[str, Any] | None:
-        """What the walk of the weights goes over, at some of the steps."""
+        """Landscapes around the path of the weights, for some of the steps."""
         weights = self.columns.weights
         if weights is None or self.evaluate is None or not self._tells_weights:
             return None
@@ -207,8 +207,8 @@ class Recording:
         """Weights at the start and after every step."""
         if not self._tells_weights or self.columns.weights is None:
             return [None] * (len(self) + 1)
-        told: list[Any] = _numbers(self.columns.weights)
-        return told
+        weights: list[Any] = _numbers(self.columns.weights)
+        return weights
 
     @cached_property
     def _changes(self) -> list[Any]:
@@ -217,22 +217,22 @@ class Recording:
         with np.errstate(invalid="ignore"):
             changes = np.diff(self.columns.weights, axis=0)
         moved: list[bool] = np.any(changes, axis=(1, 2)).tolist()
-        told = zip(_numbers(changes), moved, strict=True)
-        return [change if is_so else None for change, is_so in told]
+        pairs = zip(_numbers(changes), moved, strict=True)
+        return [change if is_so else None for change, is_so in pairs]
 
     def _averages(self, after: slice) -> list[Any] | None:
         average = self.columns.average
         return None if average is None or not self._tells_weights else _numbers(average[after])
 
     def _coefficients(self, before: slice) -> list[Any] | None:
-        told = self.columns.coefficients
-        if told is None:
+        steps = self.columns.coefficients
+        if steps is None:
             return None
-        return [[[*place, _number(amount)] for *place, amount in step] for step in told[before]]
+        return [[[*place, _number(amount)] for *place, amount in step] for step in steps[before]]
 
 
 def from_json(text: str) -> dict[str, Any]:
-    """A recording that was written down, as plain data, checked against its schema."""
+    """Read a recording from JSON and validate it against its schema."""
     try:
         found: dict[str, Any] = json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -248,7 +248,7 @@ def _no_constant(name: str) -> Any:
 
 
 def thinned(columns: StepColumns, most: int) -> list[int]:
-    """Steps spread evenly, the first and the last among them, and those that were best so far."""
+    """Evenly spaced steps, including the first, the last and every best one so far."""
     total = len(columns)
     if total <= most:
         return list(range(1, total + 1))
@@ -263,13 +263,13 @@ def _number(value: Any) -> float | None:
 
 
 def _numbers(values: Array) -> Any:
-    """Nested lists; what is not finite becomes None."""
+    """Nested lists; non-finite values become None."""
     known = np.isfinite(values)
     if known.all():
         return values.tolist()
-    told: AnyArray = values.astype(object)
-    told[~known] = None
-    return told.tolist()
+    entries: AnyArray = values.astype(object)
+    entries[~known] = None
+    return entries.tolist()
 
 
 def _list(rows: Any) -> list[int] | None:

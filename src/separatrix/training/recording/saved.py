@@ -1,4 +1,4 @@
-"""A recording as a page of its own: what the page needs beside it, and in how many bytes."""
+"""A recording as a self-contained page: the additional data of the page, and its size."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .schema import recording_schema
 MOST_STEPS = 500
 MOST_BYTES = 5_000_000
 MOST_CLASSES = 4
-"""That the page has colours for."""
+"""Number of classes that the page has colours for."""
 GRID = 48
-"""Points to a side of a grid of scores."""
+"""Points per side of a grid of scores."""
 PROOF = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
 
 
@@ -32,38 +32,38 @@ class RecordedSteps(NamedTuple):
     """Some steps of a recording."""
 
     recording: dict[str, Any]
-    """As plain data, as if there were no others."""
+    """Plain data, as if there were no other steps."""
     numbers: list[int]
-    """Of these steps, in the whole."""
+    """Indices of these steps in the whole recording."""
     updates: list[int]
-    """Steps until then that moved the weights, in the whole."""
+    """Number of steps so far that moved the weights, in the whole recording."""
     landscapes: dict[str, Any] | None
-    """Of weight space: see :func:`.landscape.saved_landscapes`."""
+    """Landscapes in weight space: see :func:`.landscape.saved_landscapes`."""
 
 
 @dataclass(frozen=True)
 class DrawnPlane:
-    """Points that are drawn, and the scores that a recording gives to any of the plane."""
+    """Points to draw, and the scores of a recording in the plane."""
 
     X: Array
     """(n, 2)."""
     y: AnyArray
-    """Numbers of their classes."""
+    """Class indices."""
     line: bool
-    """Whether the boundary is told by the weights of the two coordinates."""
+    """Whether the boundary is given by the weights of the two coordinates."""
     scores: Callable[[Array, Sequence[int]], Array]
-    """Of places after steps: (steps, places, k)."""
+    """Scores at places after steps: (steps, places, k)."""
 
     @property
     def box(self) -> list[float]:
-        """Left, right, bottom and top: all points, the origin, and some room."""
+        """Left, right, bottom and top: all points and the origin, with a margin."""
         ends = np.vstack([self.X, np.zeros(2)])
         low, high = ends.min(axis=0), ends.max(axis=0)
         room = 0.25 * np.where(high > low, high - low, 1.0)
         return [low[0] - room[0], high[0] + room[0], low[1] - room[1], high[1] + room[1]]
 
     def points(self) -> list[list[float]]:
-        """``[x1, x2, class]`` each."""
+        """``[x1, x2, class]`` for each point."""
         return [[*x, int(c)] for x, c in zip(self.X.tolist(), self.y, strict=True)]
 
 
@@ -73,7 +73,7 @@ def saved_page(
     run: dict[str, Any],
     told: dict[str, Any],
 ) -> str:
-    """The page, with as many steps as it may hold; ``run`` is told beside the recording."""
+    """The page, with as many steps as it may contain; ``run`` is shown with the recording."""
     most = MOST_STEPS
     while True:
         data = _data(part(most), plane)
@@ -86,7 +86,7 @@ def saved_page(
 
 
 def _data(part: RecordedSteps, plane: DrawnPlane | None) -> dict[str, Any]:
-    """What the page shows, without a server to ask."""
+    """Data that the page uses instead of asking a server."""
     recording, numbers, updates, landscapes = part
     y, method = recording["data"]["y"], recording["method"]
     found: dict[str, Any] = {
@@ -108,7 +108,7 @@ def _data(part: RecordedSteps, plane: DrawnPlane | None) -> dict[str, Any]:
 
 
 def _words(method: dict[str, Any]) -> str:
-    """What was run, in a line: seeds have more digits than a page's numbers."""
+    """One line that describes the run: seeds have more digits than a page's numbers."""
     solver, kernel = method["solver"], method["kernel"]
     by = "a solver of one's own" if solver is None else solver["solver"]
     if kernel is not None:
@@ -117,7 +117,7 @@ def _words(method: dict[str, Any]) -> str:
 
 
 def _grids(plane: DrawnPlane, steps: list[int], with_rows: bool) -> dict[str, Any]:
-    """Scores at a grid as signed bytes, once where they repeat; those of the points as floats."""
+    """Scores on a grid as signed bytes, without repetitions; those of the points as floats."""
     scores = plane.scores(places(plane.box), steps).transpose(0, 2, 1)  # (steps, k, places)
     longest = np.abs(scores).max(axis=(1, 2), keepdims=True)
     bytes_ = np.rint(127.0 * scores / np.where(longest > 0.0, longest, 1.0))
@@ -143,19 +143,19 @@ def _base64(values: AnyArray) -> str:
 
 
 def places(box: Sequence[float]) -> Array:
-    """The points of a grid over a box, row by row from below."""
+    """The points of a grid over a box, row by row from the bottom."""
     across, up = np.linspace(box[0], box[1], GRID), np.linspace(box[2], box[3], GRID)
     return np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
 
 
 def boundary_lines(scores: Array) -> list[list[list[int]]]:
-    """Of two classes: where scores at a grid are 0, the boundary, and 1 and -1, its band."""
+    """For two classes: lines where scores are 0 (the boundary), and 1 and -1 (the margin)."""
     levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
     return [contour(scores.reshape(GRID, GRID), level) for level in levels]
 
 
 def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
-    """The loss over the margin, for two classes: as far as the last scores reach."""
+    """The loss as a function of the margin, for two classes, up to the last scores."""
     asked = get_loss(name)
     loss = asked.column_loss
     if last.shape[1] > 1 or loss is None or loss is not asked:
@@ -166,9 +166,9 @@ def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
 
 
 def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
-    """Whether a line separates points, with what proves it, and where the hulls meet.
+    """Whether a line separates the points, the proof, and where the convex hulls intersect.
 
-    ``"undecided"``, and nothing else, where that takes more work than a recording may.
+    Only ``"undecided"`` if this takes more work than a recording may.
     """
     try:
         with limited_work(MOST_WORK):
@@ -180,17 +180,17 @@ def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
 
 def _decided(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
     found = separability(X, y, fit_intercept=fit_intercept)
-    told = found.to_dict()
+    proof = found.to_dict()
     meeting = None
-    two = fit_intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
-    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
-        rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
-        upper = y[rows] == told["classes"][1]
+    two = fit_intercept and len(proof["classes"]) == 2  # only then are there hulls
+    if found.verdict == "overlapping" and two and proof["witness"]["rows"]:
+        rows, share = proof["witness"]["rows"], np.array(proof["witness"]["weights"])
+        upper = y[rows] == proof["classes"][1]
         if share[upper].sum() > 0:
             place = share[upper] @ X[rows][upper] / share[upper].sum()
             meeting = (np.round(place, 9) + 0.0).tolist()
     bounds = found.margin_bounds
     margin = None if bounds is None else enclosed(*bounds, digits=3)
-    return {name: told[name] for name in PROOF} | {
+    return {name: proof[name] for name in PROOF} | {
         "margin_words": margin, "meeting": meeting, "text": str(found),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whether a value is what a JSON schema says: as much of the standard as our schemas use.
+"""Validates a value against a JSON schema, for the subset of the standard that we use.
 
 JSON Schema, draft 2020-12: type, const, enum, properties, required, additionalProperties, items,
 prefixItems, minItems, maxItems, minimum, anyOf and local $ref.
@@ -28,7 +28,7 @@ PATH = Path(__file__).parent / "schema.json"
 
 
 class Mismatch(ValueError):
-    """A value is not what the schema says."""
+    """A value that does not match the schema."""
 
 
 @cache
@@ -44,12 +44,12 @@ def _recording_check() -> Check:
 
 
 def check_recording(value: Any) -> None:
-    """Raise :class:`Mismatch`, which says where, unless it is a recording."""
+    """Raise :class:`Mismatch` with the location unless the value is a recording."""
     _recording_check()(value, "recording")
 
 
 def compiled(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Check:
-    """A function that raises where a value differs from a schema."""
+    """A function that raises unless a value matches the schema."""
     root = schema if root is None else root
     checks = [make(schema[word], schema, root) for word, make in KEYWORDS.items() if word in schema]
     if len(checks) == 1:
@@ -76,7 +76,7 @@ def _type(names: Any, schema: Any, root: Any) -> Check:
 
 def _enum(values: Any, schema: Any, root: Any) -> Check:
     def check(value: Any, where: str) -> None:
-        if not any(type(value) is type(one) and value == one for one in values):  # true is not 1
+        if not any(type(value) is type(one) and value == one for one in values):  # True is not 1
             raise Mismatch(f"{where} is {_short(value)}; expected one of {values}")
 
     return check

@@ -1,4 +1,4 @@
-"""A step in words: the update with its numbers, and one plain sentence."""
+"""A step in words: the update with its numbers, and one sentence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ...solvers import (
 )
 from .columns import MOST_WEIGHTS, StepColumns
 
-SAME = 1e-9  # numbers that differ by so little, relatively, are told as equal
+SAME = 1e-9  # relative difference below which numbers are shown as equal
 
 
 def number(value: float) -> str:
-    """By six digits, and without a sign for 0."""
+    """Six significant digits, without a sign for 0."""
     return f"{float(value) + 0.0:.6g}" if value else "0"
 
 
@@ -35,7 +35,7 @@ def vector(values: Iterable[float]) -> str:
 
 @dataclass(frozen=True)
 class Story:
-    """All that the words for the steps of a linear model are made of."""
+    """Data for describing the steps of a linear model."""
 
     solver: Solver
     loss: Loss
@@ -44,7 +44,7 @@ class Story:
     standardized: bool
     classes: Sequence[Any]
     x: Array | None
-    """(n, d + 1): the rows with a 1; None where they have too many numbers to be told."""
+    """(n, d + 1): the rows with a 1; None if there are too many numbers to show."""
     y: AnyArray
     columns: StepColumns
 
@@ -90,7 +90,7 @@ class Story:
         return "(x, 1)" if self.intercept else "x"
 
     def _by_row(self, step: int, before: Array, after: Array, row: int) -> str:
-        """``before + a y (x, 1) = after``; empty where it is not just that."""
+        """``before + a y (x, 1) = after``; empty if the update has another form."""
         assert self.x is not None
         x = self.x[row].copy()
         x[-1] *= self.intercept
@@ -140,7 +140,7 @@ class Story:
         return vector(row if self.intercept else row[:-1])
 
     def _by_gradient(self, step: int, before: Array, after: Array) -> str:
-        """All rows, or several, at once."""
+        """An update from all rows, or several, at once."""
         change, names = after - before, self._names()
         size = self.columns.sizes[step - 1]
         if isinstance(self.solver, BatchPerceptron):
@@ -161,7 +161,7 @@ class Story:
     # ---- sentences -----------------------------------------------------------------------
 
     def sentence(self, step: int) -> str:
-        """What happened, for somebody who sees it for the first time."""
+        """What happened, for readers who see it for the first time."""
         visited = self.columns.visited[step - 1]
         if visited is None:
             text = self._of_all_rows(step)
@@ -233,7 +233,7 @@ class Story:
 
 
 def end_of_pass(columns: StepColumns, step: int, stops_clean: bool) -> str:
-    """What is added to the sentence of the last row of a pass."""
+    """Text appended to the sentence of the last row of a pass."""
     at = columns.passes.index(step)
     first = columns.passes[at - 1] if at else 0
     if stops_clean and not any(len(rows) for rows in columns.updated[first:step]):
