@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from separatrix import (
     LBFGS,
     GradientDescent,
     LinearClassifier,
+    LinearProgram,
     Newton,
 )
 
@@ -272,3 +274,15 @@ def test_overlapping_rows_end_at_rest_with_a_loss_that_is_not_convex():
     X, y = overlapping(60, 2)
     fit = LinearClassifier("tanh_squared", l2=0.0).fit(X, y)
     assert fit.stop_ == "tol"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "one_vs_rest_hinge"])
+def test_separable_rows_far_from_zero_end_without_loss(loss):
+    """The hinge attains 0 there; rounding of the scores left a loss of 1e-7 to 1e-6."""
+    y = np.array([0, 0, 1, 1, 0, 1, 1, 0, 1, 1])
+    X = 3e8 + np.where(y == 1, 1.0, -1.0)[:, None]
+    fit = LinearClassifier(loss, l2=0.0, solver=LinearProgram()).fit(X, y)
+    assert (fit.stop_, fit.objective_) == ("tol", 0.0)
+    w, b = Fraction(fit.coef_[0, 0]), Fraction(fit.intercept_[0])
+    for x, label in zip(X[:, 0], y, strict=True):
+        assert (2 * int(label) - 1) * (Fraction(x) * w + b) >= 1

@@ -70,11 +70,16 @@ def ending(
     if gap is not None:
         gap.close(kept, W, at)
         W = _without_proven_zeros(_without_specks(W, gap), gap)
-        W = W if gap.proven else _without_loss(W, gap)
+        lossless = None if gap.proven else _without_loss(W, objective, gap.given)
+        if lossless is not None:
+            W, gap.value, gap.error = lossless, 0.0, 0.0
         value = gap.value
     else:
-        value, _ = objective.value(W)
+        value, mistakes = objective.value(W)
         value = _returned_value(units, W, value)
+        if stop in CONVERGED and not mistakes and value > LEAST * objective.value_at_zeros:
+            lossless = _without_loss(W, objective, units)
+            W, value = (W, value) if lossless is None else (lossless, 0.0)
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not objective.loss.homogeneous:
@@ -178,25 +183,22 @@ def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
     return W
 
 
-def _without_loss(W: Array, gap: GapTracker) -> Array:
-    """W scaled up until no row has a loss, if the unpenalised features alone allow that.
+def _without_loss(W: Array, objective: Objective, units: GivenUnits) -> Array | None:
+    """W scaled up until no row has a loss, or None if the unpenalised features do not allow that.
 
-    J is then at its minimum, 0, which no finite number of steps need reach.
+    J is then exactly 0, its minimum, which no finite number of steps need reach: no margin is below
+    1, and no weight is penalised.
     """
-    objective = gap.objective
     if objective.penalty.coercive or not objective.loss.spares:
-        return W
+        return None
     some = [*free_features(objective), -1]
     V = np.zeros_like(W)
     V[:, some] = W[:, some]
     least = smallest_margin(objective, V)
     if not least > 0.0:
-        return W
+        return None
     V = V * (ABOVE_KINK / least)
-    if gap.given.value(gap.given.weights(V)) != 0.0:
-        return W
-    gap.value = gap.error = 0.0  # exactly: no margin is below 1, and no weight is penalised
-    return V
+    return V if units.value(units.weights(V)) == 0.0 else None
 
 
 def _above_start(objective: Objective, passes: Passes, value: float, at_zeros: float) -> bool:
