@@ -147,7 +147,7 @@ def test_files_copies_and_replay_keep_all_of_it(tmp_path):
         assert other.trace_.penalty == clf.trace_.penalty
     steps = list(clf.trace_.replay(X, y))
     assert np.array_equal(steps[-1].weights[:, :-1] == 0.0, clf.coef_ == 0.0)
-    with pytest.raises(ValueError, match="l2 alone"):
+    with pytest.raises(ValueError, match="penalty l2 only"):
         clf.trace_.recording(X, y)
     assert clone(clf).get_params()["l1"] == 0.02
 

@@ -80,7 +80,7 @@ def test_few_wide_rows_go_to_newton_whatever_the_scales():
     X *= np.logspace(-2.0, 2.0, 2000)
     fit = LinearClassifier(l2=1e-3).fit(X, y)
     assert isinstance(fit.solver_, Newton)
-    assert "by rows" in fit.solver_.reason
+    assert "unknown per row" in fit.solver_.reason
     assert fit.stop_ == "optimal"
     assert fit.n_iter_ < 50
     more = np.tile(X, (40, 1))
