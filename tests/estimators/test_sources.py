@@ -78,9 +78,9 @@ def test_rows_in_chunks_lead_to_the_same_minimum_and_score(k):
 def test_classes_are_weighed_as_those_of_arrays(class_weight):
     y = LABELS[2 if "no" in class_weight or class_weight == "balanced" else 3]
     clf = LinearClassifier(l2=1e-2, class_weight=class_weight)
-    with pytest.warns(UserWarning, match="are ignored") if class_weight == {5: 0.0} else nullcontext():
+    with pytest.warns(UserWarning, match="ignored") if class_weight == {5: 0.0} else nullcontext():
         W = clf.fit(X, y, WEIGHT)._weights()
-    with pytest.warns(UserWarning, match="are ignored") if class_weight == {5: 0.0} else nullcontext():
+    with pytest.warns(UserWarning, match="ignored") if class_weight == {5: 0.0} else nullcontext():
         found = clf.fit(whole(y, WEIGHT))
     assert np.allclose(found._weights(), W, rtol=1e-12, atol=0.0)
     assert found.trace_.weight_sum == pytest.approx(
