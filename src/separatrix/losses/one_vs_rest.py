@@ -48,7 +48,7 @@ class OneVsRest(Joint):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Prefixed with "one_vs_rest_" if the two-class loss has another multiclass form."""
+        """Prefixed with ``"one_vs_rest_"`` if the two-class loss has another multiclass form."""
         own = self.binary.multiclass() == self
         return self.binary.name if own else ONE_VS_REST + self.binary.name
 
