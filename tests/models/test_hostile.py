@@ -307,6 +307,9 @@ def test_an_array_of_a_wrong_shape_type_or_value_is_refused_at_once(name, tmp_pa
 
 NEWTON = {"$solver": {"solver": "Newton", "direct_weights": 5}}
 NET = {"$penalty": {"penalty": "elastic_net", "l1": 0.1, "l2": 0.0, "weights": [1.0, 2.0]}}
+LARGE = {"$penalty": {"penalty": "l2", "l2": 10**400}}
+ASKED = ["_stream", "$record", 1, "asked", "$solver", "learning_rate"]
+SLOW = {"schedule": "inverse_scaling", "step": 1.0, "power": 0.5, "delay": 10**400}
 RECORDED = ["trace_", "$record", 1, "recorded"]
 ENCODING = ["_reading", "$record", 1, "encoding", "$record", 1]
 COLUMN = [*ENCODING, "columns", "$tuple", 2, "$record", 1]
@@ -324,6 +327,8 @@ WRONG_VALUES = {
     "a power of two": ("stream", ["_stream", "$record", 1, "state", "weight_power"], 10**9),
     "a solver's number": ("two classes", ["solver_", "$solver", "direct_weights"], "x"),
     "a penalty of other features": ("two classes", ["trace_", "$record", 1, "penalty"], NET),
+    "a penalty of 400 digits": ("two classes", ["trace_", "$record", 1, "penalty"], LARGE),
+    "a schedule of 400 digits": ("perceptron", ASKED, SLOW),
     "a dictionary with a key twice": ("two classes", ["stop_"], {"$dict": [[1, 1], [1, 2]]}),
 }  # fmt: skip
 

@@ -146,6 +146,22 @@ def test_a_finished_fit_of_another_shape_is_refused(corpus, tmp_path):
     assert "expected an array" in error
 
 
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1e308])
+def test_a_finished_fit_from_which_no_other_can_start_is_named_with_the_file(
+    weight, corpus, tmp_path
+):
+    path = tmp_path / "run"
+    path.write_bytes(corpus["cv"])
+    tree = read(path)
+    fits = tree["state"]["fits"]
+    first = next(iter(fits))
+    tree["state"] |= {"fits": {first: fits[first]}, "last": None}
+    fits[first]["path"]["weights"][0, 0] = weight
+    error = resumed("cv", path, checkpoint_of(tree))
+    assert np.isfinite(weight) or str(path) in error
+    assert np.isfinite(weight) or "finite" in error
+
+
 START = b'{"__metadata__":{"sha256":"' + b"0" * 64 + b'"'
 
 
@@ -183,6 +199,7 @@ HEADS = {
     "a number that does not fit": ([], {"$number": ["|i1", 1000]}, b""),
     "a word as a number": ([], {"$number": ["<f8", "1"]}, b""),
     "more beside a number": ([], {"$number": ["<f8", 1], "x": 1}, b""),
+    "an integer of 400 digits": ([], 10**400, b""),
     "depth": ([], json.loads("[" * 200 + "]" * 200), b""),
 }  # fmt: skip
 HEADERS = {

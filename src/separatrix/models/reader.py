@@ -22,7 +22,6 @@ from ..training.trace import Trace
 from .plain import LABELS, RECORDS, has_fitting_width
 from .schema import conforms
 
-LARGEST_INTEGER = 2**128  # a seed; larger ones could not be made floats
 TEXT_TYPE = re.compile(r"[<>]U(0|[1-9][0-9]{0,8})")
 SIMPLE: dict[Any, Any] = {
     "bool": bool, "int": int, "float": float, "str": str, "int | None": int | None,
@@ -48,8 +47,6 @@ class ModelReader:
         if isinstance(plain, list):
             return [self.value(entry) for entry in plain]
         if not isinstance(plain, dict):
-            if type(plain) is int and abs(plain) > LARGEST_INTEGER:
-                raise Damaged(f"it contains an integer of {plain.bit_length()} bits")
             return plain
         tag = next(iter(plain), "")
         if not tag.startswith("$"):

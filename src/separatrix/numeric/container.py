@@ -31,6 +31,8 @@ START = b'{"__metadata__":{"sha256":"'
 ZEROS = b"0" * 64
 MOST_HEADER = 100_000_000  # bytes; the limit of safetensors, too
 MOST_AXES = 8
+LARGEST_INTEGER = 2**128  # seeds are the largest; much larger ones are not even floats
+MOST_DIGITS = len(str(-LARGEST_INTEGER))
 
 
 class Damaged(Exception):
@@ -164,22 +166,34 @@ def _entry(name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], int, 
     return np.dtype(DTYPES[dtype]), tuple(shape), offsets[0], offsets[1]
 
 
-def parsed(text: str | bytes) -> Any:
-    """Parse JSON; refuse ambiguities: duplicate keys, NaN, numbers out of range."""
+def parsed(text: str | bytes, *, constants: bool = False) -> Any:
+    """Parse JSON; refuse duplicate keys and integers that no field can hold.
+
+    NaN and infinity are refused too, unless ``constants`` allows them.
+    """
+    constant = float if constants else _refuse_constant
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=constant, parse_int=_integer
+        )
     except RecursionError:
-        raise Damaged("its header is nested too deeply") from None
+        raise Damaged("its text is nested too deeply") from None
     except ValueError as error:
-        raise Damaged(f"its header is not JSON ({error})") from None
+        raise Damaged(f"its text is not JSON ({error})") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Damaged("its header has a key twice")
+        raise Damaged("its text has a key twice")
     return found
 
 
 def _refuse_constant(word: str) -> None:
-    raise Damaged(f"its header contains {word}")
+    raise Damaged(f"its text contains {word}")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS or abs(int(digits)) > LARGEST_INTEGER:
+        raise Damaged(f"its text contains an integer of {len(digits)} digits")
+    return int(digits)

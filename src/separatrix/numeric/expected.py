@@ -109,14 +109,19 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
-def array(*shape: int | None, dtype: Any = np.float64) -> Check:
-    """Check for an array of this type and shape; None stands for any length."""
+def array(*shape: int | None, dtype: Any = np.float64, finite: bool = False) -> Check:
+    """Check for an array of this type and shape; None stands for any length.
+
+    With ``finite``, neither infinity nor NaN is allowed.
+    """
     wanted = f"an array of type {np.dtype(dtype)} and shape ({', '.join(map(_length, shape))})"
 
     def check(name: str, value: Any) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == len(shape)
         if not fits or any(n not in (None, m) for n, m in zip(shape, value.shape, strict=True)):
             _refuse(name, value, wanted)
+        if finite and not np.all(np.isfinite(value)):
+            raise ValueError(f"{name} has entries that are not finite numbers")
 
     return check
 

@@ -75,9 +75,7 @@ def unpacked(file: BinaryIO, size: int) -> Any:
     if set(arrays) != {str(number) for number in range(len(arrays))}:
         raise Damaged("its arrays are not numbered")
     try:
-        return _filled(json.loads(text.tobytes()), arrays)
-    except RecursionError:
-        raise Damaged("its text is nested too deeply") from None
+        return _filled(container.parsed(text.tobytes(), constants=True), arrays)
     except (ArithmeticError, MemoryError, ValueError) as error:
         raise Damaged(f"its text is not as it should be ({error})") from None
 

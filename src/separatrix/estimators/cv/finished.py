@@ -32,6 +32,8 @@ class FinishedFits:
         self.fits: State = {}
         self._read: set[str] = set()
         """Finished fits from a file that have not been used yet."""
+        self._resumed = False
+        """Whether no fit has been made since a file was read."""
         self.last: State | None = None
         self.run: Run | None = None
         self.terminated = False
@@ -71,6 +73,7 @@ class FinishedFits:
         entries({"fits": of_fits, "last": optional(last)})("its state", state)
         self.fits, self.last = dict(state["fits"]), state["last"]
         self._read = set(self.fits)
+        self._resumed = True
 
     def terminate(self) -> None:
         """Request a termination soon."""
@@ -117,12 +120,21 @@ class FinishedFits:
                 self._read.remove(known)
             if known == cut or found.get("passes", 0) < max_iter:
                 return found
-        found = fit()
+        found = self._made(fit)
         self.fits[key if found.get("passes", 0) < max_iter else cut] = found
         for checkpoint in self.checkpoints:
             checkpoint()
         if self.terminated:
             raise loops.Interrupted("the process was asked to terminate")
+        return found
+
+    def _made(self, fit: Callable[[], State]) -> State:
+        """The result of a fit; it starts from results of the file if none was made since."""
+        try:
+            found = fit()
+        except ValueError as error:
+            raise (self.refusal(str(error)) if self._resumed else error) from error
+        self._resumed = False
         return found
 
     def _check(self, found: State, expected: Check) -> None:

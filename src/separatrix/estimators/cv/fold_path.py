@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...numeric.expected import Check, array, entries, real
+from ...numeric.expected import Check, array, at_least_0, entries
 from ...numeric.linear_systems import NotFinite, solve
 from ...numeric.types import AnyArray, Array, Ints
 from ...penalties import L2
@@ -67,15 +67,15 @@ class FoldPath:
 
     def expected_state(self) -> Check:
         """Check for the result of ``to_state``."""
-        return entries({"weights": array(*self.W.shape), "contraction": real})
+        weights = array(*self.W.shape, finite=True)
+        return entries({"weights": weights, "contraction": at_least_0})
 
     def expected_fit(self) -> Check:
         """Check for a fit as a dictionary."""
         shape, folds = self.W.shape, len(self.folds.splits)
-        weights, converged = array(*shape), array(folds, dtype=bool)
-        return entries(
-            {"weights": weights, "folds": array(folds, *shape), "is_converged": converged}
-        )
+        of_folds, converged = array(folds, *shape, finite=True), array(folds, dtype=bool)
+        weights = array(*shape, finite=True)
+        return entries({"weights": weights, "folds": of_folds, "is_converged": converged})
 
     def restore(self, state: State) -> None:
         """Start the next penalty from the state of another path of the same folds."""

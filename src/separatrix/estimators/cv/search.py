@@ -285,7 +285,7 @@ class PenaltySearch:
             solver.expected_state(objective)(name, own)
 
         known = {
-            "weights": array(*objective.shape), "stop": word(), "passes": whole(),
+            "weights": array(*objective.shape, finite=True), "stop": word(), "passes": whole(),
             "handed_on": optional(handed_on_state),
         }  # fmt: skip
         found = self.finished.once(depends_on, settled, entries(known), stop.max_iter)
