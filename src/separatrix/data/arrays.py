@@ -143,6 +143,11 @@ class ArraySource(InBlocks):
         return self.stored.rounding
 
     @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add and subtract again, as given by the storage."""
+        return self.stored.offset
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.stored.dtype
@@ -185,11 +190,8 @@ class ArraySource(InBlocks):
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None:
             return super().total(sum)
-        if sum.by_blocks and self.stored.compiled and len(self._parts) > 1:
-            edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
-            threads = min(self.threads, len(self._parts))
-            return sum.over_blocks(Block(self.X, self.y, self.weight, 0), edges, threads)
-        return ordered_sum(sum.of, self._parts, self.threads)
+        whole = Block(self.X, self.y, self.weight, 0)
+        return sum.over_parts(whole, self._parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

@@ -171,12 +171,12 @@ class Source(ABC):
         return EPS
 
     @property
-    def far_off(self) -> Array | None:
-        """Distance from 0 of rows that are summed without centring, (d,); None if there are none.
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again: (d,), or 0 for nothing.
 
-        In the units of these rows. It increases the rounding errors of scores.
+        Rounding errors are relative to the size of the features plus this.
         """
-        return None
+        return 0.0
 
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be stored for every row, initialised by ``begin`` for each block."""

@@ -89,6 +89,11 @@ class Subset(InBlocks):
         return self.source.rounding
 
     @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again."""
+        return self.source.offset
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.source.dtype

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .types import AnyArray, Array
+from .types import AnyArray, Array, Ints
 
 
 class Variables(Protocol):
@@ -56,6 +56,10 @@ class Standardization:
         """Combine two: this standardisation applied to rows that were already standardised."""
         mean = before.mean + before.scale[:-1] * self.mean
         return Standardization(mean, before.scale * self.scale)
+
+    def of_features(self, at: Ints) -> Standardization:
+        """That of some features, and of the bias."""
+        return Standardization(self.mean[at], self.scale[np.append(at, -1)])
 
     def rows(self, rows: AnyArray, dtype: DTypeLike = np.float64) -> Array:
         """(x - mean, 1) / scale of a few rows: their scores are products with the variables."""

@@ -5,6 +5,7 @@ from .csr import CsrRows
 from .dense import DenseRows
 from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .standardized import StandardizedRows, Standardizer
 
 __all__ = [
     "CsrRows",
@@ -13,6 +14,8 @@ __all__ = [
     "HostRowsLike",
     "Rows",
     "RowsLike",
+    "StandardizedRows",
+    "Standardizer",
     "Storage",
     "Visits",
     "concatenate_rows",
