@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from chunked import Chunked
 from toy_rows import ToyRows
 
 import separatrix as sx
+from separatrix.data.standardized import StandardizedSource
+from separatrix.numeric.standardization import Standardization
 from separatrix.numeric.tolerances import EPS
 from separatrix.proofs.rounding import rounding
+from separatrix.rows import StandardizedRows
 
 
 def sources(classes, n=240, d=7):
@@ -48,14 +52,52 @@ def test_batch_solvers_run_on_sums_alone(loss, solver, classes):
     assert ours.score(toy) == theirs.score(dense)
 
 
-@pytest.mark.parametrize("solver", [sx.CoordinateAscent(), sx.CoordinateDescent(), None], ids=repr)
-def test_solvers_that_go_row_by_row_refuse_it(solver):
+@pytest.mark.parametrize(
+    "solver",
+    [sx.CoordinateAscent(), sx.CoordinateDescent(), sx.GradientDescent(batch_size=1), None],
+    ids=repr,
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_solvers_that_go_row_by_row_refuse_it_before_anything_is_read(solver, wrapped, monkeypatch):
     toy, _, _ = sources(2)
+    if wrapped:
+        toy = sx.data.Subset(toy, np.arange(100))
+
+    def read(*_, **__):
+        raise AssertionError("the rows were read")
+
+    for product in ("scores", "transpose_product", "moments", "squared_norms", "value_gradient"):
+        monkeypatch.setattr(ToyRows, product, read)
     clf = sx.Perceptron() if solver is None else sx.LinearClassifier(
         "squared_hinge" if isinstance(solver, sx.CoordinateAscent) else "logistic", solver=solver
     )  # fmt: skip
-    with pytest.raises(TypeError, match=r"ToyRows .* row by row: use"):
+    with pytest.raises(TypeError, match=r"visits rows one after another, .* sums alone: use a"):
         clf.fit(toy)
+
+
+def test_auto_avoids_solvers_that_go_row_by_row():
+    toy, dense, _ = sources(2, n=60, d=40)
+    penalty = {"l1": 0.05, "l2": 0.0}
+    ours, theirs = (sx.LinearClassifier(**penalty).fit(source) for source in (toy, dense))
+    assert type(ours.solver_) is sx.ProximalNewton
+    assert type(theirs.solver_) is sx.CoordinateDescent
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_samples_stay_in_their_storage():
+    toy, dense, _ = sources(2, n=6000)
+    streamed = Chunked(toy, [0, 1000, 1000, 4500, 6000])
+    how = Standardization(np.full(7, 0.1), np.append(np.full(7, 2.0), 1.0))
+    for source in (toy, streamed, StandardizedSource(streamed, how)):
+        sample = source.sample(4200).block().rows
+        given = sample.given if isinstance(sample, StandardizedRows) else sample
+        assert isinstance(given, ToyRows)
+        assert sample.shape == (4200, 7)
+    theirs = sx.LinearClassifier(l2=1e-4, standardize=True).fit(dense)
+    for source in (toy, streamed):  # with the second derivative of a sample
+        ours = sx.LinearClassifier(l2=1e-4, standardize=True, solver=sx.LBFGS()).fit(source)
+        assert ours.stop_ == "optimal"
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-3)
 
 
 def test_rows_that_are_summed_less_exactly_say_so(monkeypatch):

@@ -148,6 +148,11 @@ class ArraySource(InBlocks):
         return self.stored.offset
 
     @property
+    def visitable(self) -> bool:
+        """Whether the storage allows visits."""
+        return self.stored.visitable
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.stored.dtype

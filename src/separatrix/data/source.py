@@ -178,6 +178,11 @@ class Source(ABC):
         """
         return 0.0
 
+    @property
+    def visitable(self) -> bool:
+        """Whether the storage of its rows allows visits row by row: see ``Rows.visits``."""
+        return True
+
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be stored for every row, initialised by ``begin`` for each block."""
         return RowState(begin)
@@ -196,7 +201,10 @@ class Source(ABC):
                 yield Block(block.rows.take(at).X, block.y[at], some, block.start + start)
 
     def sample(self, size: int) -> InMemory:
-        """At most ``size`` random rows in memory: the same at each call and for any blocks."""
+        """At most ``size`` random rows: the same at each call and for any blocks.
+
+        They stay in their storage, in memory or wherever that keeps them.
+        """
         wanted, before, found = random_rows(self.n_rows, size), 0, []
         for block, order in self.visits():
             count = len(block.y) if order is None else len(order)

@@ -17,7 +17,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import VANISHING
 from ..numeric.types import AnyArray, Ints
-from ..rows import StandardizedRows, Standardizer, host_rows_of
+from ..rows import HostRows, StandardizedRows, Standardizer, host_rows_of
 from .arrays import as_arrays
 from .blocks import Block
 from .class_moments import ClassMoments
@@ -32,8 +32,9 @@ def standardized(source: Source, standardization: Standardization) -> Source:
     if not isinstance(source, InMemory):
         return StandardizedSource(source, standardization)
     given, rows = as_arrays(source), Standardizer(standardization)
-    X = rows.copied(host_rows_of(given.X), given.weight, given.threads).X
-    return given.with_rows(X)
+    if not isinstance(given.stored, HostRows):  # they stay where they are
+        return given.with_rows(StandardizedRows(given.stored, rows, given.weight))
+    return given.with_rows(rows.copied(given.stored, given.weight, given.threads).X)
 
 
 class StandardizedSource(MappedSource):

@@ -73,6 +73,11 @@ class WrappedSource(Source):
         return self.source.offset
 
     @property
+    def visitable(self) -> bool:
+        """Whether the rows of the source can be visited."""
+        return self.source.visitable
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.source.dtype

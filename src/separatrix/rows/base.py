@@ -65,6 +65,11 @@ class Rows(ABC):
         return self
 
     @property
+    def visitable(self) -> bool:
+        """Whether there are visits row by row."""
+        return False
+
+    @property
     def visits(self) -> Visits:
         """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)

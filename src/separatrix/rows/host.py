@@ -33,6 +33,11 @@ class HostRows(Rows, Visits):
         return self
 
     @property
+    def visitable(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
     def visits(self) -> Visits:
         """The rows themselves."""
         return self

@@ -148,6 +148,11 @@ class StandardizedRows(Rows):
         return self if self._copy is None else self._copy
 
     @property
+    def visitable(self) -> bool:
+        """Whether the given rows can be visited."""
+        return self.given.visitable
+
+    @property
     def visits(self) -> Visits:
         """Visits to a copy; TypeError if the storage of the given rows does not allow them."""
         return self.given.visits if self.stored is self else host_rows_of(self)
