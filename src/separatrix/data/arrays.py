@@ -11,7 +11,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import RowsLike, Storage, rows_of
+from ..rows import RowsLike, Storage, VectorSpace, rows_of
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order
 from .in_memory import InBlocks
 from .source import InMemory, Source
@@ -146,6 +146,11 @@ class ArraySource(InBlocks):
     def offset(self) -> AnyArray | float:
         """What its sums add and subtract again, as given by the storage."""
         return self.stored.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the storage live."""
+        return self.stored.vectors
 
     @property
     def visitable(self) -> bool:

@@ -18,7 +18,7 @@ from ..losses import MarginLoss
 from ..numeric.threads import running_sum
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage
+from ..rows import HOST, Storage, VectorSpace
 from .blocks import (
     Block,
     Shuffle,
@@ -177,6 +177,11 @@ class Source(ABC):
         Rounding errors are relative to the size of the features plus this.
         """
         return 0.0
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where weights and gradients live when solvers compute with them."""
+        return HOST
 
     @property
     def visitable(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage
+from ..rows import Storage, VectorSpace
 from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
@@ -71,6 +71,11 @@ class WrappedSource(Source):
     def offset(self) -> AnyArray | float:
         """What its sums add to every feature and subtract again."""
         return self.source.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the source live."""
+        return self.source.vectors
 
     @property
     def visitable(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +57,11 @@ class Standardization:
         """Combine two: this standardisation applied to rows that were already standardised."""
         mean = before.mean + before.scale[:-1] * self.mean
         return Standardization(mean, before.scale * self.scale)
+
+    def in_space(self, asarray: Callable[[Array], Array]) -> Standardization:
+        """The same with arrays of another space, such as of a device."""
+        mean, scale = asarray(self.mean), asarray(self.scale)
+        return self if mean is self.mean else Standardization(mean, scale)
 
     def of_features(self, at: Ints) -> Standardization:
         """That of some features, and of the bias."""

@@ -6,8 +6,10 @@ from .dense import DenseRows
 from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
 from .standardized import StandardizedRows, Standardizer
+from .vectors import HOST, VectorSpace
 
 __all__ = [
+    "HOST",
     "CsrRows",
     "DenseRows",
     "HostRows",
@@ -17,6 +19,7 @@ __all__ = [
     "StandardizedRows",
     "Standardizer",
     "Storage",
+    "VectorSpace",
     "Visits",
     "concatenate_rows",
     "host_rows_of",

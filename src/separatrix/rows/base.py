@@ -23,6 +23,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GRAM_ROWS
+from .vectors import HOST, VectorSpace
 
 Storage = Literal["dense", "csr"]
 
@@ -73,6 +74,11 @@ class Rows(ABC):
     def visits(self) -> Visits:
         """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where weights and gradients live when solvers compute with them."""
+        return HOST
 
     # ---- storage -----------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from .dense import DenseRows
 from .given import concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
 from .thresholds import VALUES_AT_ONCE
+from .vectors import VectorSpace
 
 NO_LOW_PART = np.zeros(1)
 
@@ -146,6 +147,11 @@ class StandardizedRows(Rows):
         if self._copy is None and isinstance(rows, HostRows):
             self._copy = self.standardizer.copied(rows, self.weight, dtype=self.dtype)
         return self if self._copy is None else self._copy
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the given rows live."""
+        return self.given.vectors
 
     @property
     def visitable(self) -> bool:
