@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from separatrix import ArraySource
 from separatrix.data import Block, Shuffle
-from separatrix.data.standardized import StandardizedRows, StandardizedSource, standardized
+from separatrix.data.standardized import Standardize, StandardizedSource, standardized
 from separatrix.data.validation import check_rows
 from separatrix.data.wrapped import SumOfMapped
 from separatrix.losses import get_loss
@@ -27,7 +27,7 @@ from separatrix.objective.sums import (
 )
 from separatrix.penalties import L2
 from separatrix.proofs.rounding import rounding
-from separatrix.rows import CsrRows, rows_of
+from separatrix.rows import CsrRows, Standardizer, rows_of
 
 N, D = 2000, 4
 CLASSES = np.array([0, 1])
@@ -56,11 +56,12 @@ def test_rows_are_those_of_the_formula(rng, sparse, dtype):
     assert in_memory.storage == source.storage
     np.testing.assert_allclose(to_dense(in_memory.X), expected, rtol=4 * near, atol=near)
     for start, stop in ((0, 0), (3, 4), (500, 1900)):  # sparse ones share the arrays of all
-        some = StandardizedRows(how).rows(rows_of(source.X).part(start, stop))
+        some = Standardizer(how).copied(rows_of(source.X).part(start, stop)).X
         np.testing.assert_array_equal(to_dense(some), to_dense(in_memory.X)[start:stop])
     wrapped = StandardizedSource(source, how)
-    (block,) = wrapped.blocks()
-    np.testing.assert_array_equal(to_dense(block.X), to_dense(in_memory.X))
+    (block,) = (block.stored for block in wrapped.blocks())
+    assert wrapped.dtype == block.rows.dtype == np.float64  # not rounded to what is stored
+    np.testing.assert_allclose(to_dense(block.X), to_dense(in_memory.X), rtol=near, atol=0.0)
     if isinstance(block.X, CsrRows):
         assert len(block.X.data) == len(source.X.data)
 
@@ -82,7 +83,7 @@ def test_sums_visits_and_samples_are_those_of_scaled_rows(rng, sparse):
     ):  # fmt: skip
         for one, other in zip(wrapped.total(asked), copied.total(asked), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
-        assert pickle.loads(pickle.dumps(SumOfMapped(asked, StandardizedRows(how)))).sum.W is not W
+        assert pickle.loads(pickle.dumps(SumOfMapped(asked, Standardize(how)))).sum.W is not W
     for (block, order), (other, same) in zip(
         wrapped.visits(Shuffle(5, 0)), copied.visits(Shuffle(5, 0)), strict=True
     ):
@@ -100,7 +101,7 @@ def test_large_sums_go_batch_by_batch(rng):
     how = Standardization(rng.standard_normal(d), np.append(rng.random(d) + 0.5, 1.0))
     plain = Standardization(np.zeros(d), np.ones(d + 1))
     asked = ClassHessian(get_loss("logistic"), np.zeros((1, d + 1)), plain)
-    assert SumOfMapped(asked, StandardizedRows(how)).batch_rows == asked.batch_rows is not None
+    assert SumOfMapped(asked, Standardize(how)).batch_rows == asked.batch_rows is not None
     (one,), (other,) = (
         s.total(asked) for s in (StandardizedSource(source, how), standardized(source, how))
     )
@@ -130,7 +131,7 @@ def test_far_off_the_origin_rows_are_centred_first(rng, off):
     error, allowed = abs(value - exact.value(W)[0]), rounding(J, W, value)
     assert error <= allowed
     near = rounding(exact, W, value)
-    assert (wrapped.far_off is None) == (off > 100)
+    assert np.all(wrapped.offset == (2.0 * off if off < 100 else 0.0))
     assert allowed <= 5e-13 if off == 99.0 else allowed < 1.01 * near
 
 
@@ -142,8 +143,8 @@ def test_only_rows_without_weight_may_overflow(rng, sparse):
     scales = Standardization(how.mean, np.append(np.full(D, 1e-5), 1.0))
     weight = np.ones(N)
     with pytest.raises(ValueError, match="row 7 of a block overflows when standardised"):
-        StandardizedRows(scales)(Block(rows, source.y, weight, 0))
+        _ = Standardize(scales)(Block(rows, source.y, weight, 0)).stored
     weight[7] = 0.0
-    found = to_dense(StandardizedRows(scales)(Block(rows, source.y, weight, 0)).X)
+    found = to_dense(Standardize(scales)(Block(rows, source.y, weight, 0)).stored.X)
     assert not found[7].any()
     assert np.all(np.isfinite(found))

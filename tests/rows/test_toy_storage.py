@@ -1,81 +1,18 @@
-"""A storage of its own, written here: 8-bit values with a scale for every row, never filled in."""
+"""Solvers on a storage of its own, which is never converted to an array."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from chunked import Chunked
+from toy_rows import ToyRows
 
 import separatrix as sx
+from separatrix.data.standardized import StandardizedSource
+from separatrix.numeric.standardization import Standardization
 from separatrix.numeric.tolerances import EPS
 from separatrix.proofs.rounding import rounding
-from separatrix.rows import DenseRows, Rows
-
-
-class ToyRows(Rows):
-    """``x = scale * bytes`` for every row. A few rows at a time are multiplied, as numbers."""
-
-    def __init__(self, values, scale):
-        self.values, self.scale = values, scale
-
-    def numbers(self):
-        return self.scale[:, None] * self.values
-
-    shape = property(lambda self: self.values.shape)
-    dtype = property(lambda self: np.dtype(np.float64))
-    n_values = property(lambda self: self.values.size)
-    nbytes = property(lambda self: self.values.nbytes + self.scale.nbytes)
-
-    def part(self, start, stop):
-        return ToyRows(self.values[start:stop], self.scale[start:stop])
-
-    def take(self, at):
-        return ToyRows(self.values[at], self.scale[at])
-
-    def take_features(self, at):
-        return ToyRows(self.values[:, at], self.scale)
-
-    def features_as_dense(self, at):
-        return self.take_features(at).numbers()
-
-    def absolute(self):
-        return ToyRows(np.abs(self.values), self.scale)
-
-    @classmethod
-    def concatenated(cls, parts):
-        return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in ("values", "scale")))
-
-    def to_dense(self):
-        raise AssertionError("a batch solver filled in the rows")
-
-    def scores(self, W, out=None):
-        out = np.empty((len(self.scale), len(W))) if out is None else out
-        out[:] = self.scale[:, None] * (self.values @ W[:, :-1].T) + W[:, -1]
-        return out
-
-    def transpose_product(self, coefficients, out):
-        out[:, :-1] += (self.scale[:, None] * coefficients).T @ self.values
-        out[:, -1] += coefficients.sum(axis=0)
-
-    def squared_norms(self, out=None):
-        out = np.empty(len(self.scale)) if out is None else out
-        out[:] = self.scale**2 * (self.values.astype(float) ** 2).sum(axis=1)
-        return out
-
-    def row_products(self):
-        x = self.values.astype(float)
-        return self.scale[:, None] * (x @ x.T) * self.scale
-
-    def moments(self, weight, group, shift, sum, squares):
-        DenseRows(self.numbers()).moments(weight, group, shift, sum, squares)
-
-    def compensated_scores(self, W):
-        return DenseRows(self.numbers()).compensated_scores(W)
-
-    def compensated_transpose_product(self, coefficients):
-        return DenseRows(self.numbers()).compensated_transpose_product(coefficients)
-
-    def standardized(self, standardization, dtype=np.float64):
-        return standardization.rows(self.numbers(), dtype)
+from separatrix.rows import StandardizedRows
 
 
 def sources(classes, n=240, d=7):
@@ -115,14 +52,52 @@ def test_batch_solvers_run_on_sums_alone(loss, solver, classes):
     assert ours.score(toy) == theirs.score(dense)
 
 
-@pytest.mark.parametrize("solver", [sx.CoordinateAscent(), sx.CoordinateDescent(), None], ids=repr)
-def test_solvers_that_go_row_by_row_refuse_it(solver):
+@pytest.mark.parametrize(
+    "solver",
+    [sx.CoordinateAscent(), sx.CoordinateDescent(), sx.GradientDescent(batch_size=1), None],
+    ids=repr,
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_solvers_that_go_row_by_row_refuse_it_before_anything_is_read(solver, wrapped, monkeypatch):
     toy, _, _ = sources(2)
+    if wrapped:
+        toy = sx.data.Subset(toy, np.arange(100))
+
+    def read(*_, **__):
+        raise AssertionError("the rows were read")
+
+    for product in ("scores", "transpose_product", "moments", "squared_norms", "value_gradient"):
+        monkeypatch.setattr(ToyRows, product, read)
     clf = sx.Perceptron() if solver is None else sx.LinearClassifier(
         "squared_hinge" if isinstance(solver, sx.CoordinateAscent) else "logistic", solver=solver
     )  # fmt: skip
-    with pytest.raises(TypeError, match=r"ToyRows .* row by row: use"):
+    with pytest.raises(TypeError, match=r"visits rows one after another, .* sums alone: use a"):
         clf.fit(toy)
+
+
+def test_auto_avoids_solvers_that_go_row_by_row():
+    toy, dense, _ = sources(2, n=60, d=40)
+    penalty = {"l1": 0.05, "l2": 0.0}
+    ours, theirs = (sx.LinearClassifier(**penalty).fit(source) for source in (toy, dense))
+    assert type(ours.solver_) is sx.ProximalNewton
+    assert type(theirs.solver_) is sx.CoordinateDescent
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_samples_stay_in_their_storage():
+    toy, dense, _ = sources(2, n=6000)
+    streamed = Chunked(toy, [0, 1000, 1000, 4500, 6000])
+    how = Standardization(np.full(7, 0.1), np.append(np.full(7, 2.0), 1.0))
+    for source in (toy, streamed, StandardizedSource(streamed, how)):
+        sample = source.sample(4200).block().rows
+        given = sample.given if isinstance(sample, StandardizedRows) else sample
+        assert isinstance(given, ToyRows)
+        assert sample.shape == (4200, 7)
+    theirs = sx.LinearClassifier(l2=1e-4, standardize=True).fit(dense)
+    for source in (toy, streamed):  # with the second derivative of a sample
+        ours = sx.LinearClassifier(l2=1e-4, standardize=True, solver=sx.LBFGS()).fit(source)
+        assert ours.stop_ == "optimal"
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-3)
 
 
 def test_rows_that_are_summed_less_exactly_say_so(monkeypatch):

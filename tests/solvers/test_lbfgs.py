@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LBFGS, LinearClassifier, Objective
-from separatrix.solvers import lbfgs
-from separatrix.solvers.lbfgs import LBFGSRun, is_slow
+from separatrix.solvers import lbfgs_run
+from separatrix.solvers.lbfgs_run import LBFGSRun, is_slow
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -121,7 +121,7 @@ def test_a_dear_factor_waits_for_more_than_a_few_slow_steps(monkeypatch):
         raise AssertionError("factored")
 
     monkeypatch.setattr(Objective, "class_hessian", refuse)
-    monkeypatch.setattr(lbfgs, "is_slow", lambda recent_decrements, cost: True)
+    monkeypatch.setattr(lbfgs_run, "is_slow", lambda recent_decrements, cost: True)
     rng = np.random.default_rng(0)
     X = sp.random_array((2000, 1500), density=0.01, rng=rng, format="csr", dtype=np.float64)
     y = np.where(X @ rng.standard_normal(1500) > 0.0, 1, -1)

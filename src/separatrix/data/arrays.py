@@ -11,7 +11,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import RowsLike, Storage, rows_of
+from ..rows import RowsLike, Storage, VectorSpace, rows_of
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order
 from .in_memory import InBlocks
 from .source import InMemory, Source
@@ -143,6 +143,21 @@ class ArraySource(InBlocks):
         return self.stored.rounding
 
     @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add and subtract again, as given by the storage."""
+        return self.stored.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the storage live."""
+        return self.stored.vectors
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the storage allows visits."""
+        return self.stored.visitable
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return self.stored.dtype
@@ -185,11 +200,8 @@ class ArraySource(InBlocks):
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None:
             return super().total(sum)
-        if sum.by_blocks and self.stored.compiled and len(self._parts) > 1:
-            edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
-            threads = min(self.threads, len(self._parts))
-            return sum.over_blocks(Block(self.X, self.y, self.weight, 0), edges, threads)
-        return ordered_sum(sum.of, self._parts, self.threads)
+        whole = Block(self.X, self.y, self.weight, 0)
+        return sum.over_parts(whole, self._parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

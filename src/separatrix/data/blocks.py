@@ -71,6 +71,11 @@ class Block(NamedTuple):
         whole = rows + self.start if self.start else rows
         return whole.astype(np.int32 if self.at.stop <= 2**31 else np.int64)
 
+    @property
+    def stored(self) -> Block:
+        """The same block with rows that are values of their own, copied if they are computed."""
+        return self._replace(X=self.rows.stored.X)
+
     def part(self, start: int, stop: int) -> Block:
         """Rows start, ..., stop - 1 of it, not copied."""
         weight = None if self.weight is None else self.weight[start:stop]

@@ -11,7 +11,7 @@ from .class_moments import ClassMoments
 from .fingerprint import DIGEST_BYTES
 from .labels import class_numbers
 from .source import Source
-from .wrapped import MappedSource
+from .wrapped import BlockMap, MappedSource
 
 
 class ClassWeightedSource(MappedSource):
@@ -47,10 +47,15 @@ class ClassWeightedSource(MappedSource):
 
 
 @dataclass(frozen=True)
-class ClassWeighted:
+class ClassWeighted(BlockMap):
     """Multiplies the weights of a block by the class weights."""
 
     per_class: Array
+
+    @property
+    def copies(self) -> bool:
+        """No: only weights are new."""
+        return False
 
     def __call__(self, block: Block) -> Block:
         """The same block with other weights."""

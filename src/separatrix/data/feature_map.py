@@ -14,7 +14,8 @@ import numpy as np
 from ..numeric.dot import exact_product
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
-from ..rows import CsrRows, DenseRows
+from ..rows import CsrRows
+from ..rows.standardized import exact_bias
 from .arrays import ArraySource
 from .source import Source
 from .standardized import standardized
@@ -46,7 +47,7 @@ class FeatureMap:
             W = self.left(W)
             return W, np.zeros_like(W)
         high, low = exact_product(W, self.standardization.scale)
-        high[:, -1], low[:, -1] = _bias_at(self.standardization.mean, W)
+        high[:, -1], low[:, -1] = exact_bias(self.standardization.mean, W)
         return self.left(high), self.left(low)
 
     def left(self, W: Array) -> Array:
@@ -61,17 +62,8 @@ class FeatureMap:
         if self.standardization is None:
             return W
         W = W / self.standardization.scale
-        W[:, -1] = _bias_at(-self.standardization.mean, W)[0]
+        W[:, -1] = exact_bias(-self.standardization.mean, W)[0]
         return W
-
-
-def _bias_at(x: Array, W: Array) -> tuple[Array, Array]:
-    """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
-    row = DenseRows(x[None])
-    high, low = row.compensated_scores(W)
-    plain = row.scores(W)  # for scores that overflow, which have no low part
-    finite = np.isfinite(high) & np.isfinite(low)
-    return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
 
 
 def occupied_features(source: Source) -> Ints | None:

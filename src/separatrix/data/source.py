@@ -18,7 +18,7 @@ from ..losses import MarginLoss
 from ..numeric.threads import running_sum
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage
+from ..rows import HOST, Storage, VectorSpace
 from .blocks import (
     Block,
     Shuffle,
@@ -171,12 +171,22 @@ class Source(ABC):
         return EPS
 
     @property
-    def far_off(self) -> Array | None:
-        """Distance from 0 of rows that are summed without centring, (d,); None if there are none.
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again: (d,), or 0 for nothing.
 
-        In the units of these rows. It increases the rounding errors of scores.
+        Rounding errors are relative to the size of the features plus this.
         """
-        return None
+        return 0.0
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where weights and gradients live when solvers compute with them."""
+        return HOST
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the storage of its rows allows visits row by row: see ``Rows.visits``."""
+        return True
 
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be stored for every row, initialised by ``begin`` for each block."""
@@ -196,7 +206,10 @@ class Source(ABC):
                 yield Block(block.rows.take(at).X, block.y[at], some, block.start + start)
 
     def sample(self, size: int) -> InMemory:
-        """At most ``size`` random rows in memory: the same at each call and for any blocks."""
+        """At most ``size`` random rows: the same at each call and for any blocks.
+
+        They stay in their storage, in memory or wherever that keeps them.
+        """
         wanted, before, found = random_rows(self.n_rows, size), 0, []
         for block, order in self.visits():
             count = len(block.y) if order is None else len(order)

@@ -13,7 +13,7 @@ from ..losses import MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage
+from ..rows import Storage, VectorSpace
 from .blocks import Block, Shuffle, Visit, random_rows
 from .in_memory import InBlocks
 from .source import InMemory
@@ -87,6 +87,21 @@ class Subset(InBlocks):
     def rounding(self) -> float:
         """Relative error of its sums."""
         return self.source.rounding
+
+    @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again."""
+        return self.source.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the source live."""
+        return self.source.vectors
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the rows of the source can be visited."""
+        return self.source.visitable
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from ..numeric.standardization import Standardization
+import numpy as np
+
+from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Ints
 from .blocks import Block
 
@@ -37,6 +39,13 @@ class Sum(ABC, Generic[T_co]):
         """With ``by_blocks``: the sum over the blocks between edges, with the bits of ``of``."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
+    def over_parts(self, block: Block, parts: list[Block], threads: int) -> T_co:
+        """The sum over a block, given the parts that threads share, added in their order."""
+        if not self.by_blocks or len(parts) == 1 or not block.rows.compiled:
+            return ordered_sum(self.of, parts, threads)
+        edges = np.array([*(part.start for part in parts), block.at.stop], np.int64) - block.start
+        return self.over_blocks(block, edges, min(threads, len(parts)))
+
     @property
     def batch_rows(self) -> int | None:
         """Rows at a time, if threads should share the (large) sum and not the rows; else None."""
@@ -50,15 +59,6 @@ class Sum(ABC, Generic[T_co]):
     def whole_parts(self) -> bool:
         """Whether each partition of the source must be summed as one block."""
         return False
-
-    def of_given(
-        self, standardization: Standardization
-    ) -> tuple[Sum[T_co], Callable[[Any], T_co]] | None:
-        """A sum over raw rows, and the function that turns it into this sum over standardised rows.
-
-        None if rows must be standardised.
-        """
-        return None
 
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
         """The same sum, given the named numbers stored with the rows from ``start`` on."""

@@ -44,11 +44,6 @@ many blocks: in data sorted by class, every group is mixed to within a few per c
 
 Measured: passes-tall-32, 1.58; passes-tall-64, 1.52; hinge-sparse, 1.14."""
 
-VALUES_AT_ONCE = 1 << 15
-"""Number of values mapped at a time, e.g. when rows are standardised while they are read.
-
-Measured: no method is chosen, intermediate values stay in the cache."""
-
 MOST_DEVIATIONS_OFF = 100
 """Rows that are standardised while they are read are summed unstandardised, with weights divided by
 the scale, if the mean of every feature is at most this many deviations from 0: rounding errors grow

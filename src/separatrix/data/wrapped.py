@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,18 +12,29 @@ import numpy as np
 
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage
+from ..rows import Storage, VectorSpace
+from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
 from .row_state import RowChange, RowNumbers
 from .source import InMemory, Source
 from .sum import Sum, T
-from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # fewest rows per part of a block: its sum over features takes time too
 BLOCKS_IN_TURNS = 3  # most blocks that a source visits in turns
-BlockMap = Callable[[Block], Block]
-"""A transformation of rows; it must be picklable, as it is sent to where the rows are."""
+
+
+class BlockMap(ABC):
+    """A transformation of rows; it must be picklable, as it is sent to where the rows are."""
+
+    @property
+    def copies(self) -> bool:
+        """Whether it copies rows: then sums map a few at a time, which stay in the cache."""
+        return True
+
+    @abstractmethod
+    def __call__(self, block: Block) -> Block:
+        """The same block with transformed rows, labels or weights."""
 
 
 class WrappedSource(Source):
@@ -54,6 +66,21 @@ class WrappedSource(Source):
     def rounding(self) -> float:
         """Relative error of its sums."""
         return self.source.rounding
+
+    @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again."""
+        return self.source.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the source live."""
+        return self.source.vectors
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the rows of the source can be visited."""
+        return self.source.visitable
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -105,7 +132,7 @@ class MappedSource(WrappedSource):
         for block, order in self.source.visits(shuffle):
             mapped = next((mapped for given, mapped in held if given is block), None)
             if mapped is None:
-                mapped = self.map(block)
+                mapped = self.map(block).stored
                 held.append((block, mapped))
             yield Visit(mapped, order)
 
@@ -125,8 +152,10 @@ class MappedSource(WrappedSource):
 
     def sample(self, size: int) -> InMemory:
         """A sample of the source, mapped."""
-        found = self.source.sample(size)
-        return Source.gathered(self.map(found.block()), self.classes)
+        return self._copied(self.source.sample(size))
+
+    def _copied(self, found: InMemory) -> InMemory:
+        return Source.gathered(self.map(found.block()).stored, self.classes)
 
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows; of a sample if rows are remote, to avoid fetching a whole part."""
@@ -140,11 +169,17 @@ class SomeFeatures(MappedSource):
 
     def __init__(self, source: Source, features: Ints) -> None:
         super().__init__(source, FeatureSelection(features))
-        self.n_features = len(features)
+        self.n_features, self.features = len(features), features
+
+    @property
+    def offset(self) -> AnyArray | float:
+        """That of these features."""
+        offset = self.source.offset
+        return offset[self.features] if isinstance(offset, np.ndarray) else offset
 
 
 @dataclass(frozen=True)
-class FeatureSelection:
+class FeatureSelection(BlockMap):
     """A block with some of its features."""
 
     features: Ints
@@ -162,8 +197,8 @@ class SumOfMapped(Sum[T]):
     map: BlockMap
 
     def of(self, block: Block) -> T:
-        """The sum over the mapped block, a few rows at a time: mapped rows stay in the cache."""
-        if self.sum.whole_parts:
+        """The sum over the mapped block; if rows are copied, over a few at a time."""
+        if self.sum.whole_parts or not self.map.copies:
             return self.sum.of(self.map(block))
         n = len(block.y)
         size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(block.rows.n_values, 1)))
@@ -173,6 +208,15 @@ class SumOfMapped(Sum[T]):
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
         """The same sum, given the numbers stored with the rows."""
         return replace(self, sum=self.sum.beside(numbers, start))
+
+    @property
+    def by_blocks(self) -> bool:
+        """See :class:`Sum`; not if rows are copied, as the copies would be large."""
+        return self.sum.by_blocks and not self.map.copies
+
+    def over_blocks(self, rows: Block, edges: Ints, threads: int) -> T:
+        """The sum over the blocks of mapped rows."""
+        return self.sum.over_blocks(self.map(rows), edges, threads)
 
     @property
     def whole_parts(self) -> bool:

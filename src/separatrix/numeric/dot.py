@@ -48,6 +48,22 @@ def exact_product(a: Array, b: Array) -> tuple[Array, Array]:
     return np.ldexp(high, e + f), np.ldexp(low, e + f)
 
 
+def exact_quotient(a: Array, b: Array) -> tuple[Array, Array]:
+    """a / b as the nearest doubles, and remainders to twice the working precision."""
+    high = a / b
+    product, error = exact_product(high, b)
+    return high, ((a - product) - error) / b
+
+
+def pair_difference(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:
+    """Difference of two numbers in twice the working precision, each in two parts."""
+    sum = a - b
+    part = sum - a
+    low = (a - (sum - part)) - (b + part) + (a_low - b_low)
+    high = sum + low
+    return high, (sum - high) + low
+
+
 def _halves(a: Array) -> tuple[Array, Array]:
     """Split into halves of 26 bits, so that products of two halves are exact."""
     high = a * SPLITTER

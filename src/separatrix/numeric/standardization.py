@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .types import AnyArray, Array
+from .types import AnyArray, Array, Ints
 
 
 class Variables(Protocol):
@@ -56,6 +57,15 @@ class Standardization:
         """Combine two: this standardisation applied to rows that were already standardised."""
         mean = before.mean + before.scale[:-1] * self.mean
         return Standardization(mean, before.scale * self.scale)
+
+    def in_space(self, asarray: Callable[[Array], Array]) -> Standardization:
+        """The same with arrays of another space, such as of a device."""
+        mean, scale = asarray(self.mean), asarray(self.scale)
+        return self if mean is self.mean else Standardization(mean, scale)
+
+    def of_features(self, at: Ints) -> Standardization:
+        """That of some features, and of the bias."""
+        return Standardization(self.mean[at], self.scale[np.append(at, -1)])
 
     def rows(self, rows: AnyArray, dtype: DTypeLike = np.float64) -> Array:
         """(x - mean, 1) / scale of a few rows: their scores are products with the variables."""

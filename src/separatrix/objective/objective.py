@@ -344,9 +344,9 @@ class Objective:
 
     @property
     def feature_sizes(self) -> Array:
-        """Root mean square of every feature, cached."""
+        """Size of every feature in the sums: root mean square and ``Source.offset``, cached."""
         if self._known.feature_sizes is None:
-            self._known.feature_sizes = np.hypot(*self.moments)
+            self._known.feature_sizes = np.hypot(*self.moments) + self.source.offset
         return self._known.feature_sizes
 
     def _moments(self) -> Moments:

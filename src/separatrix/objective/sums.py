@@ -18,9 +18,8 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -30,21 +29,12 @@ from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import host_rows_of
 from ..rows.thresholds import GRAM_ROWS
 from .gram import gram_blocked
 from .hessians import assemble_hessian, class_curvature, curvature_of, hessian_of
 from .thresholds import GRAM_TILE
 
-S = TypeVar("S")
-Given = tuple[S, Callable[[Any], Any]]
-"""A sum over raw rows, and the function that turns it into the sum over standardised rows."""
 COUNTED_ROWS = 2048  # rows whose scores for many weights are in memory at a time
-
-
-def as_it_is(sums: S) -> S:
-    """Return the sums unchanged."""
-    return sums
 
 
 @dataclass(frozen=True)
@@ -57,10 +47,6 @@ class Value(Sum[tuple[float, float]]):
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
         return block.rows.value_gradient(block.y, self.loss, self.W, block.weight)
-
-    def of_given(self, standardization: Standardization) -> Given[Value]:
-        """Raw rows with converted weights have the same scores."""
-        return replace(self, W=standardization.to_weights(self.W)), as_it_is
 
 
 @dataclass(frozen=True)
@@ -87,17 +73,9 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:
         """Threads take block after block without returning to Python."""
-        return host_rows_of(rows.X).value_gradient_on_threads(
+        return rows.rows.value_gradient_on_threads(
             rows.y, self.loss, self.W, rows.weight, edges, threads, self.float32_sums
         )
-
-    def of_given(self, standardization: Standardization) -> Given[ValueGradient]:
-        """In double precision, as the raw rows are not centred."""
-
-        def back(sums: tuple[float, float, Array]) -> tuple[float, float, Array]:
-            return *sums[:2], standardization.gradient(sums[2])
-
-        return ValueGradient(self.loss, standardization.to_weights(self.W)), back
 
 
 @dataclass(frozen=True)
@@ -112,17 +90,6 @@ class Hessian(Sum[tuple[float, float, Array, Array]]):
         """In two reads of the block."""
         sums = ValueGradient(self.loss, self.W).of(block)
         return *sums, hessian_of(block, self.loss, self.W, self.standardization)
-
-    def of_given(self, standardization: Standardization) -> Given[Hessian]:
-        """Rows are standardised once, for both."""
-
-        def back(
-            sums: tuple[float, float, Array, Array],
-        ) -> tuple[float, float, Array, Array]:
-            return *sums[:2], standardization.gradient(sums[2]), sums[3]
-
-        W, both = standardization.to_weights(self.W), self.standardization.after(standardization)
-        return Hessian(self.loss, W, both), back
 
 
 @dataclass(frozen=True)
@@ -153,11 +120,6 @@ class ClassHessian(Sum[tuple[Array]]):
         parts = ((block.rows, self.curvature(block)) for block in batches)
         return (gram_blocked(parts, self.standardization, self.dtype, threads),)
 
-    def of_given(self, standardization: Standardization) -> Given[ClassHessian]:
-        """Rows are standardised once, for both."""
-        W, both = standardization.to_weights(self.W), self.standardization.after(standardization)
-        return replace(self, W=W, standardization=both), as_it_is
-
 
 @dataclass(frozen=True)
 class WorkingHessian(Sum[tuple[Array]]):
@@ -186,13 +148,6 @@ class WorkingHessian(Sum[tuple[Array]]):
         shifts = self.loss.shifts
         return (assemble_hessian(k, m, curvature, products, shifts)[None],)
 
-    def of_given(self, standardization: Standardization) -> Given[WorkingHessian]:
-        """Rows are standardised once, for both."""
-        some = np.append(self.features, -1)
-        before = Standardization(standardization.mean[self.features], standardization.scale[some])
-        W, both = standardization.to_weights(self.W), self.standardization.after(before)
-        return replace(self, W=W, standardization=both), as_it_is
-
 
 @dataclass(frozen=True)
 class HessianProduct(Sum[tuple[Array]]):
@@ -216,15 +171,6 @@ class HessianProduct(Sum[tuple[Array]]):
         rows.transpose_product(block.weights[:, None] * change, product)
         return (product,)
 
-    def of_given(self, standardization: Standardization) -> Given[HessianProduct]:
-        """Convert W and V to raw rows; the product converts back like a gradient."""
-        W, V = standardization.to_weights(self.W), standardization.to_weights(self.V)
-
-        def back(sums: tuple[Array]) -> tuple[Array]:
-            return (standardization.gradient(sums[0]),)
-
-        return HessianProduct(self.loss, W, V), back
-
 
 @dataclass(frozen=True)
 class BiasCurvature(Sum[tuple[Array]]):
@@ -242,10 +188,6 @@ class BiasCurvature(Sum[tuple[Array]]):
         present = weight != 0.0  # others may have scores that are not finite
         scores = block.rows.scores(self.W)[present]
         return (self.loss.curvature_sum(block.y[present], scores, weight[present]),)
-
-    def of_given(self, standardization: Standardization) -> Given[BiasCurvature]:
-        """Scores are the same by other weights."""
-        return replace(self, W=standardization.to_weights(self.W)), as_it_is
 
 
 @dataclass(frozen=True)

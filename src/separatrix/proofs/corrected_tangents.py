@@ -10,9 +10,7 @@ from scipy.special import entr, xlog1py
 
 from ..data import Block, Sum
 from ..losses import Loss
-from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
-from ..objective.sums import Given
 from .rounding import Pair
 
 Sums = tuple[float, float, Pair, list[Array], float, list[Array]]
@@ -69,16 +67,6 @@ class CorrectedTangents(Sum[Sums]):
             float(weight @ steep[present] ** 2),
             [np.min(found.distances[present], axis=0, initial=np.inf)],
         )
-
-    def of_given(self, standardization: Standardization) -> Given[CorrectedTangents]:
-        """Sum with transformed weights, and transform the gradient back."""
-        W, step = standardization.to_weights(self.W), standardization.to_weights(self.step)
-
-        def back(sums: Sums) -> Sums:
-            high, low = map(standardization.gradient, (sums[2].high, sums[2].low))
-            return *sums[:2], Pair(high, low), *sums[3:]
-
-        return CorrectedTangents(self.loss, W, step, self.weight_sum), back
 
 
 def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:

@@ -22,7 +22,6 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..objective.sums import Given, as_it_is
 
 MIN_PIVOT = 1e-13  # squared, for a diagonal of 1: what remains of a dependent feature
 ROUNDING = 32 * EPS  # relative to the terms of a combination of rounded values
@@ -68,7 +67,10 @@ def independent(
 
 @dataclass(frozen=True)
 class Violations(Sum[tuple[int, int]]):
-    """Number of rows where a combination is not 0: exactly, and up to rounding."""
+    """Number of rows where a combination is not 0: exactly, and up to rounding.
+
+    Integer coefficients refer to the features as stored.
+    """
 
     V: Array
     """The combinations, (m, d + 1), up to a factor."""
@@ -76,8 +78,8 @@ class Violations(Sum[tuple[int, int]]):
     """For each, a feature whose coefficient is 1."""
 
     def of(self, block: Block) -> tuple[int, int]:
-        V, counts = self.V / self.V[np.arange(len(self.V)), self.ones][:, None], block.weights > 0.0
-        rows = block.rows
+        rows, V = block.rows.underlying(self.V)
+        V, counts = V / V[np.arange(len(V)), self.ones][:, None], block.weights > 0.0
         scores, sizes = rows.scores(V), rows.absolute().scores(np.abs(V))
         inexact = counts & np.any(np.abs(scores) > ROUNDING * sizes, axis=1)
         whole = np.round(V)
@@ -86,7 +88,3 @@ class Violations(Sum[tuple[int, int]]):
         high, low = rows.compensated_scores(whole)
         wrong = counts & np.any((high != 0.0) | (low != 0.0), axis=1)
         return int(np.count_nonzero(wrong)), int(np.count_nonzero(inexact))
-
-    def of_given(self, standardization: Standardization) -> Given[Violations]:
-        """Integer coefficients refer to the features as given."""
-        return Violations(standardization.to_weights(self.V), self.ones), as_it_is

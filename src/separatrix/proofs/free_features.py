@@ -77,7 +77,7 @@ def corrected_lower_bound(
     # The exactly balanced alphas have conjugates and a gradient that differ by this.
     off = float(np.linalg.norm(found.imbalance))
     change = off * found.steepness + off**2
-    size = np.sqrt(objective.loss.max_curvature or 1.0) * off * _sizes(objective)
+    size = np.sqrt(objective.loss.max_curvature or 1.0) * off * objective.feature_sizes
     V = found.gradient[:, :-1]
     V = V + np.copysign(size + SUMS * np.abs(V), V)
     V[:, free] = 0.0
@@ -141,7 +141,7 @@ def _correction(
 ) -> Correction | None:
     some, C = np.append(free, -1), objective.source.weight_sum
     whole = objective.standardization
-    own = Standardization(whole.mean[free], whole.scale[some])
+    own = whole.of_features(free)
     hessian = _hessian(objective, W, own, free)
     if not np.all(np.isfinite(hessian)):
         return None
@@ -155,7 +155,7 @@ def _correction(
     if not objective.intercept:
         gradient[:, -1] = 0.0
     left = np.abs(own.gradient(gradient[:, some]))
-    size = np.append(_sizes(objective), 1.0)[some]
+    size = np.append(objective.feature_sizes, 1.0)[some]
     size = (size + np.append(np.abs(own.mean), 0.0)) / own.scale
     unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
     rounding = sum_rounding(objective) * objective.loss.steepness(max(at.value, 0.0)) * size
@@ -221,12 +221,6 @@ def _least_eigenvalue(matrix: Array) -> float:
             if not failed:
                 return least
     return 0.0
-
-
-def _sizes(objective: Objective) -> Array:
-    """Root mean square of every feature in the sums."""
-    far_off = objective.source.far_off
-    return objective.feature_sizes + (0.0 if far_off is None else 2.0 * far_off)
 
 
 def _is_sparse(objective: Objective) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..data import Block, Sum
 from ..losses import Loss
-from ..numeric.dot import dot
+from ..numeric.dot import dot, pair_difference
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
@@ -29,7 +29,7 @@ EXACT = 5e-13  # of J: uncertainty above which it is computed again
 
 
 def size_of_scores(objective: Objective, W: Array) -> float:
-    """Root mean square of |w| . |x| + |b|, the terms of the scores, for the largest class.
+    """Size of |w| . |x| + |b|, the terms of the scores as they are summed, for the largest class.
 
     For losses that are sums over the classes, the norm over the classes.
     """
@@ -38,8 +38,6 @@ def size_of_scores(objective: Objective, W: Array) -> float:
     except ValueError:  # squares overflow: nothing is known
         return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
     # Without BLAS, whose threads cost more than the products for a few classes.
-    if objective.source.far_off is not None:  # the bias subtracts the offset once more
-        size = size + 2.0 * objective.source.far_off
     sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
     joint = by_differences(objective.loss)
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
@@ -68,6 +66,7 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     if square is not None and np.isfinite(square):
         # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
+        square = _with_offset(objective, square)
         size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(W[:, -1]))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
@@ -83,11 +82,16 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
     factors = penalty.feature_weights
     least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
-    size = np.sqrt(objective.mean_square if known is None else known)
-    if objective.source.far_off is not None:
-        size += 2.0 * np.hypot.reduce(objective.source.far_off)
+    square = objective.mean_square if known is None else known
+    size = np.sqrt(_with_offset(objective, square))
     distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
     return float(objective.source.rounding * objective.loss.steepness(value) * size * distance)
+
+
+def _with_offset(objective: Objective, square: float) -> float:
+    """The mean of ``(|x| + |offset|)^2``, at most, given that of ``|x|^2``."""
+    length = float(np.hypot.reduce(np.atleast_1d(objective.source.offset)))
+    return square if length == 0.0 else (float(np.sqrt(square)) + length) ** 2
 
 
 def underflow(objective: Objective, W: Array) -> float:
@@ -134,7 +138,7 @@ class ExactValue(Sum[tuple[float, float]]):
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:
     high, low = block.rows.compensated_scores(W)
     if W_low is not None:
-        high, low = _difference(high, low, -block.rows.scores(W_low), np.zeros(1))
+        high, low = pair_difference(high, low, -block.rows.scores(W_low), np.zeros(1))
     if block.weight is not None:  # ignore the row, even if its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)
@@ -166,7 +170,7 @@ class Pair:
     low: Array
 
     def __add__(self, other: Pair) -> Pair:
-        high, low = _difference(self.high, self.low, -other.high, -other.low)
+        high, low = pair_difference(self.high, self.low, -other.high, -other.low)
         return Pair(high, low)
 
 
@@ -202,7 +206,7 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
         # Only differences matter, and these may be small when the scores are large.
         own = np.arange(len(y)), y
         with np.errstate(invalid="ignore"):  # the difference of two infinite scores is NaN
-            high, low = _difference(high, low, high[own][:, None], low[own][:, None])
+            high, low = pair_difference(high, low, high[own][:, None], low[own][:, None])
     # Kinks and jumps of the curvature are at 0 or 1: there the low part decides the side.
     there = (low != 0.0) & ((high == 0.0) | (np.abs(high) == 1.0))
     side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
@@ -213,12 +217,3 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
         sign = loss.signs(y, high)
         losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
     return np.maximum(losses, 0.0)
-
-
-def _difference(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:
-    """Difference of two pairs."""
-    sum = a - b
-    part = sum - a
-    low = (a - (sum - part)) - (b + part) + (a_low - b_low)
-    high = sum + low
-    return high, (sum - high) + low

@@ -20,7 +20,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from ..rows import DenseRows
+from ..rows.standardized import exact_gradient
 from .rounding import ExactTangents, ExactValue, Pair, Tangents, by_differences, sum_rounding
 
 
@@ -131,14 +131,13 @@ class GivenUnits:
     def _exactly(self, V: Array) -> tuple[Source, Array, Array | None]:
         """Rows and weights with the scores of the weights V, and the low part of these weights.
 
-        float32 rows are standardised to float32, and J is defined on the result, unless its sums
-        use the rows as given, as for smooth losses.
+        Copies of float32 rows are standardised to float32, and J is defined on the result. Other
+        rows are standardised in double precision, so that those as given have the same scores.
         """
-        source, smooth = self.objective.source, self.objective.loss.smooth
+        source = self.objective.source
         if self.features is None or self.standardization is None:
             return source, self._seen(V), None
-        as_given = source.dtype == np.float64 or (source.far_off is not None and smooth)
-        if self.given is not None and as_given:
+        if self.given is not None and source.dtype == np.float64:
             return self.given, V, None
         return source, *self.features.exactly_from_weights(V)
 
@@ -147,10 +146,5 @@ class GivenUnits:
         scaling, features = self.standardization, self.features
         if scaling is None or features is None:
             return sums
-        high, low = sums.high.copy(), sums.low.copy()
-        for g, rest in zip(high, low, strict=True):
-            # For every feature: its sum minus the mean times the bias's sum, which may cancel.
-            bias, columns = np.array([[g[-1], rest[-1]]]), [-scaling.mean, -scaling.mean, g[:-1]]
-            found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
-            g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
-        return Pair(features.left(high / scaling.scale), features.left(low / scaling.scale))
+        high, low = exact_gradient(scaling, sums.high, sums.low)
+        return Pair(features.left(high), features.left(low))

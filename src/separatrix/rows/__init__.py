@@ -5,15 +5,21 @@ from .csr import CsrRows
 from .dense import DenseRows
 from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .standardized import StandardizedRows, Standardizer
+from .vectors import HOST, VectorSpace
 
 __all__ = [
+    "HOST",
     "CsrRows",
     "DenseRows",
     "HostRows",
     "HostRowsLike",
     "Rows",
     "RowsLike",
+    "StandardizedRows",
+    "Standardizer",
     "Storage",
+    "VectorSpace",
     "Visits",
     "concatenate_rows",
     "host_rows_of",

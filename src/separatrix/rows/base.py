@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,6 +23,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GRAM_ROWS
+from .vectors import HOST, VectorSpace
 
 Storage = Literal["dense", "csr"]
 
@@ -36,13 +37,28 @@ class Rows(ABC):
 
     __slots__ = ()
 
-    compiled: ClassVar[bool] = False
-    """Whether compiled loops can read the rows."""
-    storage: ClassVar[Storage] = "dense"
-    """``csr`` if only non-zero values are stored; such rows are not centred."""
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled loops can read the rows."""
+        return False
 
-    rounding: ClassVar[float] = EPS
-    """Largest relative error of one multiplication or addition in its sums."""
+    @property
+    def storage(self) -> Storage:
+        """``csr`` if only non-zero values are stored; such rows are not centred."""
+        return "dense"
+
+    @property
+    def rounding(self) -> float:
+        """Largest relative error of one multiplication or addition in its sums."""
+        return EPS
+
+    @property
+    def offset(self) -> AnyArray | float:
+        """What its sums add to every feature and subtract again: (d,), or 0 for nothing.
+
+        Rounding errors are relative to the size of the features plus this.
+        """
+        return 0.0
 
     @property
     def X(self) -> Any:  # noqa: N802
@@ -50,11 +66,30 @@ class Rows(ABC):
         return self
 
     @property
+    def visitable(self) -> bool:
+        """Whether there are visits row by row."""
+        return False
+
+    @property
     def visits(self) -> Visits:
         """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)
 
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where weights and gradients live when solvers compute with them."""
+        return HOST
+
     # ---- storage -----------------------------------------------------------------------------
+
+    @property
+    def stored(self) -> Rows:
+        """The rows as values of their own: themselves unless they are computed from other rows."""
+        return self
+
+    def underlying(self, W: Array) -> tuple[Rows, Array]:
+        """The rows that are stored, and weights that have the same scores there as W here."""
+        return self, W
 
     @property
     @abstractmethod
@@ -136,6 +171,22 @@ class Rows(ABC):
         return batch_in_parts(
             self.scores(W), y, loss, weight, gradient, curvature, self.transpose_product
         )
+
+    def value_gradient_on_threads(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None,
+        edges: Ints,
+        threads: int,
+        float32_sums: bool,
+    ) -> tuple[float, float, Array]:
+        """With ``compiled``: ``value_gradient`` of a compiled loss over blocks between the edges.
+
+        The gradient is returned. Threads take block after block; the bits are those of one thread.
+        """
+        raise TypeError(f"{type(self).__name__} cannot be read by compiled loops")
 
     @abstractmethod
     def scores(self, W: Array, out: Array | None = None) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -26,7 +26,10 @@ class CsrRows(CsrArrays, HostRows):
 
     __slots__ = ()
 
-    storage: ClassVar[Storage] = "csr"
+    @property
+    def storage(self) -> Storage:
+        """``csr``."""
+        return "csr"
 
     @property
     def X(self) -> CsrRows:  # noqa: N802

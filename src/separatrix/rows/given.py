@@ -31,8 +31,8 @@ def rows_of(X: RowsLike) -> Rows:
 
 
 def host_rows_of(X: RowsLike) -> HostRows:
-    """Rows in main memory; TypeError for any other storage."""
-    rows = rows_of(X)
+    """Rows in main memory, copied if they are computed; TypeError for any other storage."""
+    rows = rows_of(X).stored
     if not isinstance(rows, HostRows):
         raise not_in_memory(rows)
     return rows

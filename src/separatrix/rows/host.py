@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,7 +22,20 @@ class HostRows(Rows, Visits):
 
     __slots__ = ()
 
-    compiled: ClassVar[bool] = True
+    @property
+    def compiled(self) -> bool:
+        """Yes: they are arrays in memory."""
+        return True
+
+    @property
+    def stored(self: H) -> H:
+        """The rows themselves."""
+        return self
+
+    @property
+    def visitable(self) -> bool:
+        """Yes."""
+        return True
 
     @property
     def visits(self) -> Visits:
@@ -155,10 +168,7 @@ class HostRows(Rows, Visits):
         threads: int,
         float32_sums: bool,
     ) -> tuple[float, float, Array]:
-        """``value_gradient`` of a compiled loss, over blocks between the edges, with the same bits.
-
-        Threads take block after block without returning to Python.
-        """
+        """See :meth:`Rows.value_gradient_on_threads`: threads do not return to Python."""
         k = len(W)
         in_lines = k if k > 1 and self.storage == "csr" else 0
         given = loops.to_lines(W) if in_lines else W

@@ -1,4 +1,4 @@
-"""Thresholds for sums of feature products over rows, from which Hessians are built."""
+"""Thresholds for sums over rows: feature products, from which Hessians are built, and copies."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ PRODUCT_ROWS = 512
 """Number of sparse rows whose products with all others are computed at a time.
 
 Measured: no method is chosen, memory is bounded."""
+
+VALUES_AT_ONCE = 1 << 15
+"""Number of values mapped at a time, e.g. when rows are standardised while they are read.
+
+Measured: no method is chosen, intermediate values stay in the cache."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.wrapped import MappedSource
+from ..data.wrapped import BlockMap, MappedSource
 from ..numeric.types import Array, Ints
 from ..rows import host_rows_of
 from .rational import Fractions, common_denominator, lowest_bits
@@ -38,7 +38,7 @@ class ScaledSource(MappedSource):
 
 
 @dataclass(frozen=True)
-class Division:
+class Division(BlockMap):
     """Features divided by powers of two."""
 
     powers: Ints

@@ -224,7 +224,8 @@ def _suits_columns(objective: Objective) -> bool:
     With many dense rows, products of some columns cost less than steps along each of them.
     """
     loss, source = objective.loss, objective.source
-    if not isinstance(source, InMemory) or objective.penalty.groups is not None:
+    in_memory = isinstance(source, InMemory) and source.visitable
+    if not in_memory or objective.penalty.groups is not None:
         return False
     few = source.n_rows < DENSE_ROWS_OF_A_FEATURE * source.n_features
     by_class = loss.column_loss is not None and loss.convex and loss.has_curvature

@@ -150,7 +150,17 @@ class Solver(Registered, ABC):
 
     def check(self, objective: Objective) -> None:
         """Raise an error if this objective is not supported; the message names alternatives."""
-        return
+        if self.needs_visits and not objective.source.visitable:
+            raise TypeError(
+                f"{type(self).__name__} visits rows one after another, and their storage offers "
+                "sums alone: use a batch solver such as LBFGS() or Newton(), or pass a NumPy array "
+                "or a SciPy sparse matrix"
+            )
+
+    @property
+    def needs_visits(self) -> bool:
+        """Whether it visits single rows or features: see ``Rows.visits``."""
+        return self.by_row
 
     def takes(self, penalty: Penalty) -> bool:
         """Whether it supports this penalty."""

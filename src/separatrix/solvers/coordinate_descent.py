@@ -77,6 +77,7 @@ class CoordinateDescent(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only convex margin losses, one-vs-rest for more classes, and rows in memory."""
+        super().check(objective)
         loss = objective.loss
         if not loss.has_curvature or not loss.convex:
             why = "is not convex" if not loss.convex else "defines no curvature"
@@ -103,6 +104,11 @@ class CoordinateDescent(Solver):
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "
                 "ProximalNewton() or GradientDescent()"
             )
+
+    @property
+    def needs_visits(self) -> bool:
+        """Yes: columns are copied."""
+        return True
 
     @property
     def monotone(self) -> bool:

@@ -145,6 +145,13 @@ def _phases(
 
 def first_phase(objective: Objective) -> str:
     """The method to begin with; for rows that are not in memory, the one that reads blocks."""
+    phase = _fastest_phase(objective)
+    if phase == coordinate_ascent.PHASE and not objective.source.visitable:
+        return proximal_point.PHASE
+    return phase
+
+
+def _fastest_phase(objective: Objective) -> str:
     source = objective.source
     if not isinstance(source, InMemory):
         return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE

@@ -106,6 +106,7 @@ class GradientDescent(Solver):
 
     def check(self, objective: Objective) -> None:
         """Validate parameters, and warn about slow combinations."""
+        super().check(objective)
         if not objective.loss.smooth and not objective.penalty.smooth:
             raise ValueError(
                 f"GradientDescent cannot minimise {objective.loss.name!r}, which has a kink, with "

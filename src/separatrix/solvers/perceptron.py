@@ -68,6 +68,7 @@ class Rosenblatt(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss is supported."""
+        super().check(objective)
         if not is_perceptron(objective.loss):
             raise ValueError(
                 f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "

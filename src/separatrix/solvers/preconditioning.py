@@ -19,6 +19,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
+from ..rows import HOST, VectorSpace
 
 MOST_LIFTS = 8
 # Products of BLAS while an evaluation reads one value: the cost of a Hessian in evaluations.
@@ -36,11 +37,16 @@ class CholeskyPreconditioner:
 
     standardization: Standardization
     R: tuple[AnyArray, ...]
+    vectors: VectorSpace = HOST
+    """Where the factors and their solutions live."""
 
     @classmethod
-    def of(cls, standardization: Standardization, *hessians: AnyArray) -> CholeskyPreconditioner:
+    def of(
+        cls, standardization: Standardization, *hessians: AnyArray, vectors: VectorSpace = HOST
+    ) -> CholeskyPreconditioner:
         """From positive semidefinite matrices in standardised variables, made definite."""
-        return cls(standardization, tuple(map(_factor, hessians)))
+        factors = (vectors.asarray(_factor(hessian)) for hessian in hessians)
+        return cls(standardization.in_space(vectors.asarray), tuple(factors), vectors)
 
     def gradient(self, gradient: Array) -> Array:
         """Convert a derivative with respect to the weights to one with respect to the variables."""
@@ -51,13 +57,8 @@ class CholeskyPreconditioner:
         return self.standardization.to_weights(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
-        # One class after another: for several right-hand sides BLAS starts its threads, which for
-        # small problems takes longer than the solution.
-        of_class = self.R if len(self.R) > 1 else self.R * len(right)
-        return np.array([
-            scipy.linalg.solve_triangular(R, each, trans=trans, check_finite=False)
-            for R, each in zip(of_class, right.astype(of_class[0].dtype), strict=True)
-        ], dtype=np.float64)  # fmt: skip
+        found: Array = self.vectors.solve_triangular(self.R, right, trans)
+        return found
 
 
 def _factor(hessian: AnyArray) -> AnyArray:
@@ -94,12 +95,16 @@ def hessian_cost(
 
 
 def preconditioner(
-    standardization: Standardization, sample: Objective | None, hessian_at: Array, per_class: bool
+    standardization: Standardization,
+    sample: Objective | None,
+    hessian_at: Array,
+    per_class: bool,
+    vectors: VectorSpace = HOST,
 ) -> Standardization | CholeskyPreconditioner:
     """The variables of the sample's Hessian, or the standardisation if there is none to use."""
     if sample is None or not len(hessian_at):
-        return standardization
+        return standardization.in_space(vectors.asarray)
     which = range(len(hessian_at)) if per_class else (None,)
     dtype = sample.source.dtype
     hessians = (sample.class_hessian(hessian_at, standardization, dtype, c) for c in which)
-    return CholeskyPreconditioner.of(standardization, *hessians)
+    return CholeskyPreconditioner.of(standardization, *hessians, vectors=vectors)

@@ -8,7 +8,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ...numeric.threads import ordered_sum
 from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
 from ...rows import HostRowsLike, RowsLike, rows_of
@@ -94,7 +93,7 @@ class SumOver(Generic[T]):
         if of.whole_parts:
             return of.of(part.block)
         if (size := of.batch_rows) is None:
-            return ordered_sum(of.of, part.blocks(), threads)
+            return of.over_parts(part.block, part.blocks(), threads)
         n = len(part.y)
         batches = (part.block.part(at, min(at + size, n)) for at in range(0, n, size))
         return of.over(batches, threads)

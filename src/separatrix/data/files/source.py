@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import loops
 from ...numeric.lazy import cached_property
-from ...numeric.threads import n_threads, ordered_sum, running_sum
+from ...numeric.threads import n_threads, running_sum
 from ...numeric.types import AnyArray, Array
 from ...rows import Storage, host_rows_of
 from ..blocks import Block, Shuffle, Visit, random_order
@@ -246,7 +246,7 @@ class FileSource(Source):
             return sum.over(self.batches(sum.batch_rows), self.threads)
 
         def of_block(block: Block) -> T:
-            return ordered_sum(sum.of, self._parts(block), self.threads)
+            return sum.over_parts(block, self._parts(block), self.threads)
 
         return running_sum(map(of_block, self._filled_blocks()))  # a loop would keep one more block
 

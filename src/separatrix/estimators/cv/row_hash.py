@@ -17,7 +17,7 @@ from ...data.blocks import Visit, random_rows, row_hash
 from ...data.class_moments import MOST_SUMS, ClassMoments, group_sums
 from ...data.labels import class_numbers
 from ...data.sum import T
-from ...data.wrapped import MappedSource
+from ...data.wrapped import BlockMap, MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
 from ...rows import host_rows_of
@@ -112,12 +112,17 @@ class FoldSums(Sum[tuple[Array, ...]]):
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOut(BlockMap):
     """Gives weight 0 to the rows of a fold; or, for its test, to all others."""
 
     fold: int
     folds: int
     tests: bool = False
+
+    @property
+    def copies(self) -> bool:
+        """No: only weights are new."""
+        return False
 
     def __call__(self, block: Block) -> Block:
         """The same block with other weights."""

@@ -166,7 +166,7 @@ class PosedSource(MappedSource):
 
 
 @dataclass(frozen=True)
-class Transformed:
+class Transformed(BlockMap):
     """Rows after the steps of a pipeline."""
 
     transform: Callable[[Any], Any]
@@ -178,7 +178,7 @@ class Transformed:
 
 
 @dataclass(frozen=True)
-class WithColumn:
+class WithColumn(BlockMap):
     """Rows with one more feature, which is constant."""
 
     value: float
@@ -195,11 +195,16 @@ class WithColumn:
 
 
 @dataclass(frozen=True)
-class OneAgainstRest:
+class OneAgainstRest(BlockMap):
     """One class as +1 and the others as -1, with additional weights for its rows."""
 
     number: int
     weight: float = 1.0
+
+    @property
+    def copies(self) -> bool:
+        """No: only labels and weights are new."""
+        return False
 
     def __call__(self, block: Block) -> Block:
         """The same rows with labels of two classes."""

@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from ...data import InMemory, Source
 from ...data.feature_map import FeatureMap
 from ...data.labels import check_labels
-from ...data.standardized import StandardizedRows
 from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...estimators.sources import labels_of
 from ...losses import PerceptronLoss, get_loss
 from ...objective import Objective
 from ...penalties import L2, Penalty
-from ...rows import HostRowsLike, host_rows_of, rows_of
+from ...rows import HostRowsLike, Standardizer, host_rows_of, rows_of
 from .fitted import FittedModel
 
 KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
@@ -96,4 +95,4 @@ def _behind_scaling(clf: Any, X: HostRowsLike) -> tuple[Any, HostRowsLike]:
     rows = rows_of(X)
     W = FeatureMap(rows.shape[1], standardization).from_weights(clf._weights())
     inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
-    return inner, StandardizedRows(standardization).rows(rows)
+    return inner, Standardizer(standardization).copied(rows).X

@@ -59,6 +59,11 @@ class CoordinateAscent(DualSolver):
     name = "CoordinateAscent"
     needs_rows_in_memory = False
 
+    @property
+    def needs_visits(self) -> bool:
+        """Yes."""
+        return True
+
     def knows(self, loss: Loss) -> bool:
         return has_dual(loss.column_loss or loss)
 

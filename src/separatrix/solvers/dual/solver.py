@@ -45,7 +45,8 @@ class DualSolver(Solver):
     """State entries that are strings."""
 
     def check(self, objective: Objective) -> None:
-        """Requires a penalty, a loss with a known dual, and rows in memory if needed."""
+        """Requires a penalty, a loss with a known dual, and rows in memory or visits if needed."""
+        super().check(objective)
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
@@ -76,7 +77,7 @@ class DualSolver(Solver):
         """Whether the objective is supported."""
         try:
             self.check(objective)
-        except ValueError:
+        except (TypeError, ValueError):
             return False
         return True
 

@@ -1,0 +1,439 @@
+"""Standardised rows ``z = (x - mean) / scale`` that are not copied: the rows x are summed.
+
+Problem: rows that are read in blocks would have to be standardised again in each read. Algorithm: a
+score of z is a score of x with other weights, and a sum of multiples of z follows from the sum of
+the same multiples of x and of 1. So every product is computed on the rows x and corrected. Products
+that do not follow in this way are computed from standardised copies, a few rows at a time.
+
+The bias subtracts the means from the scores, so that rounding errors grow with their distance from
+0: see :attr:`StandardizedRows.offset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..losses import Loss
+from ..numeric.dot import exact_quotient, pair_difference
+from ..numeric.lazy import cached_property
+from ..numeric.standardization import Standardization
+from ..numeric.threads import ordered_sum
+from ..numeric.types import AnyArray, Array, Ints
+from .base import Rows, Storage, Visits
+from .csr import CsrRows
+from .dense import DenseRows
+from .given import concatenate_rows, host_rows_of, rows_of
+from .host import HostRows
+from .thresholds import VALUES_AT_ONCE
+from .vectors import VectorSpace
+
+NO_LOW_PART = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """Copies rows standardised. Sparse rows are not centred: their means must be 0."""
+
+    standardization: Standardization
+
+    @cached_property
+    def _tiled(self) -> tuple[Array, Array]:
+        """Means and factors repeated for several rows: one long product is much faster."""
+        mean, factor = self.standardization.mean, 1.0 / self.standardization.scale[:-1]
+        rows = max(1, VALUES_AT_ONCE // max(len(mean), 1))
+        return np.tile(mean, rows), np.tile(factor, rows)
+
+    def copied(
+        self,
+        rows: HostRows,
+        weight: Array | None = None,
+        threads: int = 1,
+        dtype: DTypeLike | None = None,
+    ) -> HostRows:
+        """Standardise rows, a few at a time, so that they stay in the cache.
+
+        ``dtype`` is the precision of the copy; None: that of the rows. Only rows of weight 0 may
+        overflow.
+        """
+        precision = rows.dtype if dtype is None else dtype
+        result: HostRows
+        out: AnyArray
+        if isinstance(rows, CsrRows):
+            factor = 1.0 / self.standardization.scale[:-1]
+            given, columns = rows.data[rows.entries], rows.indices[rows.entries]
+            out = np.empty(given.shape, precision)
+            result = rows.own(out)
+            each = VALUES_AT_ONCE
+
+            def multiply(at: slice) -> None:
+                np.multiply(given[at], factor[columns[at]], out=out[at], casting="same_kind")
+
+        else:
+            out = np.empty(rows.shape, precision)
+            result, d = DenseRows(out), rows.shape[1]
+            given, out = rows.values.reshape(-1), out.reshape(-1)
+            mean, factor = self._tiled
+            each = len(mean) if d else 0
+
+            def multiply(at: slice) -> None:
+                n = len(out[at])
+                # float32 is rounded once, at the end
+                wide = out[at] if out.dtype == np.float64 else np.empty(n)
+                np.subtract(given[at], mean[:n], out=wide)
+                np.multiply(wide, factor[:n], out=out[at], casting="same_kind")
+
+        parts = [slice(start, start + each) for start in range(0, len(given), max(each, 1))]
+        if parts and ordered_sum(partial(_overflows, multiply), parts, threads) != (0,):
+            _blank_weightless(result, weight)
+        return result
+
+
+def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
+    """Whether something overflowed; the result is computed anyway."""
+    try:
+        with np.errstate(over="raise"):
+            compute(at)
+    except FloatingPointError:
+        with np.errstate(over="ignore"):
+            compute(at)
+        return (1,)
+    return (0,)
+
+
+def _blank_weightless(rows: HostRows, weight: Array | None) -> None:
+    """Set overflowed values to 0; only rows of weight 0 may overflow."""
+    wrong = ~np.isfinite(rows.values)
+    at, _ = rows.places(np.flatnonzero(wrong))
+    counted = at if weight is None else at[weight[at] != 0.0]
+    if len(counted):
+        raise ValueError(
+            f"row {counted[0]} of a block overflows when standardised: its weight is so small "
+            "that the scale ignores it; leave the row out, or give it more weight"
+        )
+    rows.values[wrong] = 0.0
+
+
+class StandardizedRows(Rows):
+    """Rows of any storage, standardised in double precision without a copy.
+
+    Products are those of the given rows, corrected; a copy is made for visits and for some rows.
+    """
+
+    __slots__ = ("_copy", "given", "standardizer", "weight")
+
+    def __init__(self, given: Rows, standardizer: Standardizer, weight: Array | None = None):
+        self.given, self.standardizer = given, standardizer
+        self.weight = weight
+        """Weights of the rows: those of weight 0 may overflow in a copy, and are 0 there."""
+        self._copy: HostRows | None = None
+
+    @property
+    def standardization(self) -> Standardization:
+        """The means and scales."""
+        return self.standardizer.standardization
+
+    # ---- storage -----------------------------------------------------------------------------
+
+    @property
+    def stored(self) -> Rows:
+        """A standardised copy, made once; the rows themselves if their storage cannot be copied."""
+        rows = self.given.stored
+        if self._copy is None and isinstance(rows, HostRows):
+            self._copy = self.standardizer.copied(rows, self.weight, dtype=self.dtype)
+        return self if self._copy is None else self._copy
+
+    @property
+    def vectors(self) -> VectorSpace:
+        """Where those of the given rows live."""
+        return self.given.vectors
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the given rows can be visited."""
+        return self.given.visitable
+
+    @property
+    def visits(self) -> Visits:
+        """Visits to a copy; TypeError if the storage of the given rows does not allow them."""
+        return self.given.visits if self.stored is self else host_rows_of(self)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled loops can read the given rows."""
+        return self.given.compiled
+
+    @property
+    def storage(self) -> Storage:
+        """How the given rows are stored."""
+        return self.given.storage
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of the sums over the given rows."""
+        return self.given.rounding
+
+    @property
+    def offset(self) -> AnyArray | float:
+        """Twice the distance of the means from 0: features contain it, and the bias subtracts it.
+
+        And what the sums over the given rows subtract.
+        """
+        mean, scale = self.standardization.mean, self.standardization.scale[:-1]
+        offset: AnyArray = 2.0 * np.abs(mean / scale) + self.given.offset / scale
+        return offset
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return self.given.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Double precision, also for float32: the values are not rounded to what is stored."""
+        return np.dtype(np.float64)
+
+    @property
+    def n_values(self) -> int:
+        """Number of values of the given rows."""
+        return self.given.n_values
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the given rows."""
+        return self.given.nbytes
+
+    @property
+    def row_values(self) -> float:
+        """Stored values of a row, on average."""
+        return self.given.row_values
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a given row, on average."""
+        return self.given.row_bytes
+
+    def part(self, start: int, stop: int) -> StandardizedRows:
+        """Rows start, ..., stop - 1 without a copy."""
+        weight = None if self.weight is None else self.weight[start:stop]
+        return StandardizedRows(self.given.part(start, stop), self.standardizer, weight)
+
+    def take(self, at: Ints) -> Rows:
+        """A standardised copy of some rows, in the order given."""
+        weight = None if self.weight is None else self.weight[at]
+        return StandardizedRows(self.given.take(at), self.standardizer, weight).stored
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[StandardizedRows]) -> StandardizedRows:
+        """Concatenate rows of one standardization that cannot be copied."""
+        weight = None
+        if parts[0].weight is not None:
+            weight = np.concatenate([part.weight for part in parts if part.weight is not None])
+        given = rows_of(concatenate_rows([part.given.X for part in parts]))
+        return cls(given, parts[0].standardizer, weight)
+
+    def take_features(self, at: Ints) -> StandardizedRows:
+        """Some features of the given rows, with their means and scales."""
+        some = self.standardization.of_features(at)
+        return StandardizedRows(self.given.take_features(at), Standardizer(some), self.weight)
+
+    def absolute(self) -> HostRows:
+        """A standardised copy with absolute values."""
+        return host_rows_of(self).absolute()
+
+    def features_as_dense(self, at: Ints) -> Array:
+        """A few features as a new array."""
+        z, some = self.given.features_as_dense(at), self.standardization.of_features(at)
+        z -= some.mean
+        z /= some.scale[:-1]
+        return z
+
+    def to_dense(self) -> Array:
+        """A standardised copy as an array."""
+        return host_rows_of(self).to_dense()
+
+    def underlying(self, W: Array) -> tuple[Rows, Array]:
+        """The given rows, and the weights that have the same scores there."""
+        return self.given.underlying(self.standardization.to_weights(W))
+
+    # ---- sums --------------------------------------------------------------------------------
+
+    def value_gradient(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None = None,
+        gradient: Array | None = None,
+        curvature: Array | None = None,
+        float32_sums: bool = False,
+    ) -> tuple[float, float]:
+        """See :meth:`Rows.value_gradient`; in double precision, as the given rows are far from 0.
+
+        The second derivatives are by the scores, which are the same.
+        """
+        V = self.standardization.to_weights(W)
+        if gradient is None:
+            return self.given.value_gradient(y, loss, V, weight, None, curvature)
+        of_given = np.zeros(gradient.shape)
+        sums = self.given.value_gradient(y, loss, V, weight, of_given, curvature)
+        gradient += self.standardization.gradient(of_given)
+        return sums
+
+    def value_gradient_on_threads(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Array,
+        weight: Array | None,
+        edges: Ints,
+        threads: int,
+        float32_sums: bool,
+    ) -> tuple[float, float, Array]:
+        """The sum over all blocks of given rows, corrected once."""
+        V = self.standardization.to_weights(W)
+        value, mistakes, of_given = self.given.value_gradient_on_threads(
+            y, loss, V, weight, edges, threads, float32_sums=False
+        )
+        return value, mistakes, self.standardization.gradient(of_given)
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """Scores of the given rows by converted weights."""
+        return self.given.scores(self.standardization.to_weights(W), out)
+
+    def transpose_product(self, coefficients: Array, out: Array) -> None:
+        """The sum of given rows, corrected."""
+        of_given = np.zeros(out.shape)
+        self.given.transpose_product(coefficients, of_given)
+        out += self.standardization.gradient(of_given)
+
+    def mean(self) -> Array:
+        """The mean of the given rows, standardised."""
+        mean: Array = self.given.mean() - self.standardization.mean
+        mean /= self.standardization.scale[:-1]
+        return mean
+
+    def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
+        """Both conversions: those of weights, and of a sum of rows."""
+        of_given = np.zeros(out.shape)
+        self.given.hessian_product(curvature, self.standardization.to_weights(V), of_given)
+        out += self.standardization.gradient(of_given)
+
+    def moments(
+        self,
+        weight: Array | None,
+        group: Ints | None,
+        shift: Array | None,
+        sum: Array,
+        squares: Array,
+    ) -> None:
+        """About the place of the shift among the given rows, in units of the scales."""
+        mean, scale = self.standardization.mean, self.standardization.scale[:-1]
+        there: Array | None = mean if shift is None else mean + scale * shift
+        if self.storage == "csr":
+            there = None
+        of_given, of_squares = np.zeros(sum.shape), np.zeros(squares.shape)
+        self.given.moments(weight, group, there, of_given, of_squares)
+        sum += of_given / scale
+        squares += of_squares / scale / scale
+
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """From weights that are converted to twice the working precision, too."""
+        high, low = exact_to_weights(self.standardization, W)
+        found, rest = self.given.compensated_scores(high)
+        return pair_difference(found, rest, -self.given.scores(low), NO_LOW_PART)
+
+    def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
+        """Corrected to twice the working precision."""
+        sums = self.given.compensated_transpose_product(coefficients)
+        return exact_gradient(self.standardization, *sums)
+
+    def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+        """Of the given rows by converted weights."""
+        self.given.weighted_correct(y, weight, self.standardization.to_weights(W), right)
+
+    def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
+        """One standardisation after the other is one of the given rows."""
+        own, scale = self.standardization.mean, self.standardization.scale[:-1]
+        return self.given.max_standardised_norm2(weight, own + scale * mean, factor / scale)
+
+    def standardized(
+        self, standardization: Standardization, dtype: DTypeLike = np.float64
+    ) -> Array:
+        """One standardisation after the other is one of the given rows."""
+        return self.given.standardized(standardization.after(self.standardization), dtype)
+
+    def sums_stored_alone(self, standardization: Standardization) -> bool:
+        """Whether the given rows are summed so."""
+        return self.given.sums_stored_alone(standardization.after(self.standardization))
+
+    def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
+        """Add ``gram`` from the stored values of the given rows."""
+        self.given.add_gram(weight, standardization.after(self.standardization), out)
+
+    def gram(
+        self,
+        weight: Array,
+        standardization: Standardization,
+        dtype: DTypeLike = np.float64,
+    ) -> Array:
+        """Products of the given rows, standardised once for both."""
+        return self.given.gram(weight, standardization.after(self.standardization), dtype)
+
+    # ---- from copies -------------------------------------------------------------------------
+
+    def squared_norms(self, out: Array | None = None) -> Array:
+        """From copies of a few rows at a time, which stay in the cache."""
+        n = self.shape[0]
+        norms = np.empty(n) if out is None else out
+        size = max(1, int(VALUES_AT_ONCE * n // max(self.n_values, 1)))
+        for start in range(0, n, size):
+            at = slice(start, min(start + size, n))
+            some = self.part(at.start, at.stop)
+            rows = some.stored
+            if rows is some:
+                rows = DenseRows(some.given.standardized(self.standardization)[:, :-1].copy())
+            rows.squared_norms(norms[at])
+        return norms
+
+    def row_products(self) -> Array:
+        """From a copy."""
+        return host_rows_of(self).row_products()
+
+
+def exact_to_weights(standardization: Standardization, W: Array) -> tuple[Array, Array]:
+    """``standardization.to_weights(W)`` to twice the working precision, in two parts."""
+    high, low = exact_quotient(W, standardization.scale)
+    bias, rest = exact_bias(-standardization.mean, high)
+    rest -= low[:, :-1] @ standardization.mean
+    high[:, -1], low[:, -1] = bias, rest + low[:, -1]
+    return high, low
+
+
+def exact_bias(x: Array, W: Array) -> tuple[Array, Array]:
+    """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
+    row = DenseRows(x[None])
+    high, low = row.compensated_scores(W)
+    plain = row.scores(W)  # for scores that overflow, which have no low part
+    finite = np.isfinite(high) & np.isfinite(low)
+    return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
+
+
+def exact_gradient(
+    standardization: Standardization, high: Array, low: Array
+) -> tuple[Array, Array]:
+    """``standardization.gradient(high + low)`` to twice the working precision, in two parts."""
+    high, low = high.copy(), low.copy()
+    mean = -standardization.mean
+    for g, rest in zip(high, low, strict=True):
+        # For every feature: its sum minus the mean times the bias's sum, which may cancel.
+        bias, columns = np.array([[g[-1], rest[-1]]]), [mean, mean, g[:-1]]
+        found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
+        g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
+    quotient, rest = exact_quotient(high, standardization.scale)
+    return quotient, rest + low / standardization.scale
