@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -36,6 +37,7 @@ def read(
     max_categories: int | None = None,
     min_frequency: int | float | None = None,
     missing: Literal["error", "mean", "zero", "indicator"] = "error",
+    dates: Mapping[str, Sequence[str]] | None = None,
     block_rows: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     dtype: Literal["float32", "float64"] = "float64",
@@ -80,6 +82,10 @@ def read(
         Rare categories share one feature, as in scikit-learn's OneHotEncoder.
     missing : "error", "mean", "zero" or "indicator"
         How missing values are handled; "indicator" adds a feature that marks them.
+    dates : dict or None
+        Parts of dates by column: ``{"signup": ["year", "month", "weekday"]}``. The month, the
+        weekday and the hour are categories; the year, the day of the month and the days since
+        1970-01-01 ("days") are numbers. Text must be ISO 8601, 2024-12-31 or 2024-12-31 23:59.
     block_rows : int or None
         Rows per block. The last bits of a result depend on it, but not on the reader. None: blocks
         of 8 MB, at most 65536 rows; 8192 sparse rows.
@@ -136,12 +142,15 @@ def read(
     given: dict[str, Any] = {
         "target": target, "features": features, "drop": drop, "weight": weight,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
-        "min_frequency": min_frequency, "missing": missing,
+        "min_frequency": min_frequency, "missing": missing, "dates": dates,
     }  # fmt: skip
     if engine is not None or is_dask(what):
         checks.choice("engine", engine or "dask", ("dask",))
         kept = {"block_rows": block_rows, "cache": cache, "validation": validation}
-        return _by_workers(what, format, dtype, like, given, kept)
+        found = _by_workers(what, format, dtype, like, given, kept)
+        if like is None and found.reading is not None:
+            _warn_of_columns(found.reading.encoding, found.n_rows, categorical)
+        return found
     opened = open_reader(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
@@ -156,10 +165,23 @@ def read(
             return _alike(reader, reading_of(like), given, blocks)
     options = _options(reader, given, dtype)
     with told_as(reader.name, reader.spool):
-        return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+        source = FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+    _warn_of_columns(source.rows.encoding, source.n_rows, categorical)
+    return source
 
 
 DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}
+
+
+def _warn_of_columns(encoding: Any, n_rows: int, categorical: Any) -> None:
+    """Warn of categories that are probably dates or names of rows."""
+    if encoding is None:
+        return
+    from .files.encoding.suspects import ColumnWarning, suspects
+
+    named = categorical if isinstance(categorical, Mapping) else ()
+    for found in suspects(encoding, n_rows, named):
+        warnings.warn(f"{found.what}: {found.advice}", ColumnWarning, stacklevel=3)
 
 
 def reading_of(model: Any) -> Reading:

@@ -150,6 +150,7 @@ def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: 
     from ..files.encoding.survey import Survey
 
     assert isinstance(reader, TableReader)
+    reader = options.prepared(reader)
     survey = Survey(reader.types.items(), options)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
     refuse_mixed(reader, set(survey.features).difference(named))
@@ -180,6 +181,7 @@ class Surveyed:
 
         reader = _file(part).open(self.common)
         assert isinstance(reader, TableReader)
+        reader = self.options.prepared(reader)
         survey = Survey(reader.types.items(), self.options)
         for piece in reader.pieces(survey.names):
             batch: Any = piece.X
