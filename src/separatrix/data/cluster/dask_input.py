@@ -14,7 +14,7 @@ from .parts import named
 from .source import ClusterSource
 
 if TYPE_CHECKING:
-    from .frame_parts import FrameReader
+    from ..files.readers.frames import FrameReader
 
 
 def is_dask(X: Any) -> bool:
@@ -36,7 +36,8 @@ def dask_files(parts: Sequence[FilePart]) -> DaskEngine:
 
 def dask_frame(frame: Any) -> tuple[DaskEngine, FrameReader]:
     """An engine for the partitions of a frame, and the reader of what they have in common."""
-    from .frame_parts import FrameReader, framed
+    from ..files.readers.frames import FrameReader
+    from .frame_parts import framed
 
     if not isinstance(frame, (list, tuple)) and not hasattr(frame, "columns"):
         raise TypeError(

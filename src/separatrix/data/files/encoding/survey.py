@@ -87,10 +87,14 @@ class Survey:
         self,
         batch: Batch,
         place: Place = Place(),  # noqa: B008 (frozen)
+        given: Array | None = None,
     ) -> tuple[AnyArray | None, Array | None]:
-        """Look at some more rows. Returns their labels and weights."""
+        """Look at some more rows. Returns their labels and weights.
+
+        Weights may be ``given`` for a table that has no column of them.
+        """
         options = self.options
-        y = given = None
+        y = None
         if options.target is not None:
             y = labels(whole_column(batch, options.target), options.target, place)
         if options.weight is not None:
