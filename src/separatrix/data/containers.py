@@ -97,7 +97,8 @@ def words_told(X: Any) -> Iterator[None]:
             raise ValueError(
                 f"X, in the columns {columns!r}, holds words; expected numbers: make features of "
                 "them first, e.g. by scikit-learn's OneHotEncoder, or leave it to "
-                "separatrix.read(..., target=...), which takes files and frames."
+                "separatrix.read(..., target=...), which takes files and frames. fit of the linear "
+                "classifiers encodes frames in memory if pyarrow is installed."
             ) from error
         raise
 

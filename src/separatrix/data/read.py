@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from ..numeric import checks
+from .cluster.dask_input import is_dask
 from .cluster.source import ClusterSource
 from .files.cache.folder import cache_folder
-from .files.readers.formats import open_reader
+from .files.readers.formats import import_arrow, open_reader
 from .files.readers.paths import told_as
-from .files.readers.reader import Reader, TableReader
+from .files.readers.reader import Reader, SharedParts, TableReader
 from .files.reading import Reading
 from .files.source import FileSource
 from .files.stored import StoredRows
@@ -35,6 +37,7 @@ def read(
     max_categories: int | None = None,
     min_frequency: int | float | None = None,
     missing: Literal["error", "mean", "zero", "indicator"] = "error",
+    dates: Mapping[str, Sequence[str]] | None = None,
     block_rows: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     dtype: Literal["float32", "float64"] = "float64",
@@ -53,7 +56,8 @@ def read(
         Files of Parquet, Arrow or Feather, CSV (also .gz and .zst), LIBSVM or SVMlight text (also
         .gz), ``.npy``; any object with ``__arrow_c_stream__`` (of polars, pyarrow, DuckDB, ...); a
         polars LazyFrame; or a function that returns a fresh iterator of ``(X, y)`` or
-        ``(X, y, weight)`` at each call. Streams, which can be read only once, need ``cache``.
+        ``(X, y, weight)`` at each call. Streams, which can be read only once, need ``cache``. A
+        Dask frame, or a list of delayed frames, is encoded by the workers that hold it.
     target : str or None
         The column of labels. LIBSVM text and functions contain labels and need none. Without
         labels, rows can be predicted but not trained on.
@@ -78,6 +82,10 @@ def read(
         Rare categories share one feature, as in scikit-learn's OneHotEncoder.
     missing : "error", "mean", "zero" or "indicator"
         How missing values are handled; "indicator" adds a feature that marks them.
+    dates : dict or None
+        Parts of dates by column: ``{"signup": ["year", "month", "weekday"]}``. The month, the
+        weekday and the hour are categories; the year, the day of the month and the days since
+        1970-01-01 ("days") are numbers. Text must be ISO 8601, 2024-12-31 or 2024-12-31 23:59.
     block_rows : int or None
         Rows per block. The last bits of a result depend on it, but not on the reader. None: blocks
         of 8 MB, at most 65536 rows; 8192 sparse rows.
@@ -134,12 +142,15 @@ def read(
     given: dict[str, Any] = {
         "target": target, "features": features, "drop": drop, "weight": weight,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
-        "min_frequency": min_frequency, "missing": missing,
+        "min_frequency": min_frequency, "missing": missing, "dates": dates,
     }  # fmt: skip
-    if engine is not None:
-        checks.choice("engine", engine, ("dask",))
+    if engine is not None or is_dask(what):
+        checks.choice("engine", engine or "dask", ("dask",))
         kept = {"block_rows": block_rows, "cache": cache, "validation": validation}
-        return _by_workers(what, format, dtype, like, given, kept)
+        found = _by_workers(what, format, dtype, like, given, kept)
+        if like is None and found.reading is not None:
+            _warn_of_columns(found.reading.encoding, found.n_rows, categorical)
+        return found
     opened = open_reader(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
@@ -154,10 +165,23 @@ def read(
             return _alike(reader, reading_of(like), given, blocks)
     options = _options(reader, given, dtype)
     with told_as(reader.name, reader.spool):
-        return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+        source = FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+    _warn_of_columns(source.rows.encoding, source.n_rows, categorical)
+    return source
 
 
 DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}
+
+
+def _warn_of_columns(encoding: Any, n_rows: int, categorical: Any) -> None:
+    """Warn of categories that are probably dates or names of rows."""
+    if encoding is None:
+        return
+    from .files.encoding.suspects import ColumnWarning, suspects
+
+    named = categorical if isinstance(categorical, Mapping) else ()
+    for found in suspects(encoding, n_rows, named):
+        warnings.warn(f"{found.what}: {found.advice}", ColumnWarning, stacklevel=3)
 
 
 def reading_of(model: Any) -> Reading:
@@ -216,29 +240,40 @@ def _by_workers(
     remedies = {
         "block_rows": "parts end where files and row groups do",
         "cache": "workers hold decoded rows in memory",
-        "validation": "hold out files, and read those with like=model for their score",
+        "validation": "hold out files or partitions, and read those with like=model for their "
+        "score",
+        "format": "its columns have types already",
     }
+    of_frame = is_dask(what)
+    kept = {**kept, "format": format} if of_frame else kept
+    what_for = "a Dask frame" if of_frame else "engine='dask'"
     for name, value in kept.items():
         if value is not None:
             raise ValueError(
-                f"{name}={value!r} is not for engine='dask': leave it out; {remedies[name]}."
+                f"{name}={value!r} is not for {what_for}: leave it out; {remedies[name]}."
             )
-    from .cluster.dask_input import dask_files
+    from .cluster.dask_input import dask_files, dask_frame
     from .cluster.file_parts import file_parts, file_source
 
-    files, parts = file_parts(what, format)
+    rows: SharedParts
+    if of_frame:
+        import_arrow("to read a Dask frame")
+        placed, rows = dask_frame(what)
+    else:
+        rows, parts = file_parts(what, format)
+        placed = dask_files(parts)
     options, reading = None, None
     if like is None:
-        options = _options(files, given, dtype)
+        options = _options(rows, given, dtype)
     else:
         reading = _with_roles(reading_of(like), given)
     known = options if reading is None else reading.encoding
     if known is not None and known.target is None:
         raise ValueError(
-            "engine='dask' is for rows with labels: say which column they are, target='...'; "
-            "predict takes the paths of files."
+            f"{what_for} is for rows with labels: say which column they are, target='...'; "
+            f"predict takes {'the frame itself' if of_frame else 'the paths of files'}."
         )
-    return file_source(dask_files(parts), files, options, dtype, reading)
+    return file_source(placed, rows, options, dtype, reading)
 
 
 def _options(reader: Reader, given: Mapping[str, Any], dtype: Any) -> Any:

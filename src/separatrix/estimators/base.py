@@ -15,6 +15,8 @@ from ..data import ArraySource, Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
+from ..data.files.frame_rows import encoded_frame
+from ..data.files.reading import Reading
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -170,11 +172,20 @@ class LinearModel(LinearPredictor):
         return self._settings()
 
     def _source(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any = None,
+        reset: bool = True,
+        encode: bool = True,
     ) -> ArraySource:
-        if reset and "_reading" in self.__dict__:
-            del self._reading
-        if "_reading" in self.__dict__ and self._reads(X):
+        before = self.__dict__.pop("_reading", None) if reset else None
+        frame = encoded_frame(X, sample_weight) if reset and encode else None
+        if frame is not None:
+            rows, reading = frame
+            self._note_reading(reading, before)
+        elif "_reading" in self.__dict__ and self._reads(X):
             rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
         else:
             rows = check_rows(X, owner=self)
@@ -205,10 +216,12 @@ class LinearModel(LinearPredictor):
         self.n_features_in_ = source.n_features
         if isinstance(source, ClusterSource) and source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        if source.reading is None:
-            return
-        self._reading = source.reading
-        encoding = self._reading.encoding
+        if source.reading is not None:
+            self._note_reading(source.reading, before)
+
+    def _note_reading(self, reading: Reading, before: Reading | None) -> None:
+        """Note how rows are read; with ``warm_start`` features must be those of the fit before."""
+        self._reading, encoding = reading, reading.encoding
         if encoding is None:
             return
         self.feature_names_in_ = encoding.feature_names

@@ -54,7 +54,7 @@ class StreamModel(LinearModel):
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
         known = self._known_classes(y, classes, first)
-        source = self._source(X, y, sample_weight, classes=known, reset=first)
+        source = self._source(X, y, sample_weight, classes=known, reset=first, encode=False)
         objective = self._objective(settings, source)
         solver = self._solver(objective, partial=True)
         if not solver.by_row:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.files.encoding.encoders import Column, Hashed, Number, OneHot
+from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.predictor import LinearPredictor
 from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_loss
@@ -145,12 +145,15 @@ def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
             f"the column {column.name!r} is hashed, and other languages lack the hash function "
             "(MurmurHash3): read with categorical='onehot', or use separatrix.save"
         )
+    if isinstance(column, DateParts):
+        raise ValueError(
+            f"the column {column.name!r} is read as parts of a date, which exports cannot compute: "
+            "make columns of the parts before reading, or use separatrix.save"
+        )
     assert isinstance(column, OneHot)
-    shown = [(value,) for value in column.categories]
-    groups = shown + [column.infrequent] * bool(column.infrequent)
     made = [
         Feature(name, number, "category", values=values)
-        for name, values in zip(names, groups, strict=True)
+        for name, values in zip(names, column.groups, strict=True)
     ]
     return column.type, made  # type: ignore[return-value]
 

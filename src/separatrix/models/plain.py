@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data.feature_map import FeatureMap
-from ..data.files.encoding.encoders import Hashed, Number, OneHot
+from ..data.files.encoding.encoders import DateParts, Hashed, Number, OneHot
 from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
@@ -29,7 +29,7 @@ from ..training.trace import Trace
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
+        DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
         LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )

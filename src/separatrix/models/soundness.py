@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.feature_map import FeatureMap
-from ..data.files.encoding.encoders import Column, Hashed, Number, OneHot
+from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, OneHot
 from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
 from ..estimators import KernelPerceptron
@@ -162,10 +162,16 @@ def _check_column(column: Column) -> None:
     if isinstance(column, Number):
         _expect("_reading", column.fill is None or math.isfinite(column.fill))
         return
+    if isinstance(column, DateParts):
+        _expect("_reading", column.sound)
+        for part in column.columns:
+            _check_column(part)
+        return
     _expect("_reading", getattr(column, "type", None) in CATEGORIES)
     if isinstance(column, Hashed):
         _expect("_reading", 1 <= column.hash_bits <= MOST_HASH_BITS)
     if isinstance(column, OneHot):
+        _expect("_reading", column.sound)
         kind = CATEGORIES[column.type]
         for value in (*column.categories, *column.infrequent):
             _expect("_reading", value is None or type(value) is kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,7 +120,7 @@ def test_what_a_person_reads(folder, capsys):
                   "Values missing in training rows: size (", "Categorical columns: colour (3)",
                   "Optimal: the objective", "by a lower bound (duality)", "majority class",
                   "true class down, predicted across", "Most important features",
-                  "leave it out by --drop 'name'", "The model is in model.sep."):  # fmt: skip
+                  "leave it out by --drop name", "The model is in model.sep."):  # fmt: skip
         assert words in out
 
 
@@ -218,3 +220,38 @@ def test_zeros_that_are_not_proven_are_told(folder, capsys):
     code = run(["fit", "flowers.csv", "-t", "kind", "--l1", "0.02", "--tol", "0.5"])
     assert code == 0
     assert "3 weigh 0 here, which is not proven." in " ".join(capsys.readouterr().out.split())
+
+
+def test_dates_are_reported_and_the_advice_works(folder, capsys):
+    table = flowers()
+    days = pd.date_range("2020-01-01", periods=len(table)).astype(str)
+    table.assign(picked=days).to_csv("dated.csv", index=False)
+    fit = ["fit", "dated.csv", "--target", "kind", "--l2", "0.01"]
+    assert run(fit) == 0
+    shown = capsys.readouterr()
+    out = " ".join(shown.out.split())
+    assert "'picked' holds dates, such as '2020-" in out
+    advice = "--date picked:year,month,weekday"
+    assert advice in out
+    assert "dates=" not in out + shown.err  # that is Python
+    assert run([*fit, *advice.split()]) == 0
+    assert "holds dates" not in capsys.readouterr().out
+    names = separatrix.load("model.sep").coef_names_.tolist()
+    assert {"picked_year", "picked_month_1", "picked_weekday_Monday"} <= set(names)
+    for command in ("check", "path"):
+        run([command, "dated.csv", "--target", "kind"])
+        assert advice in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("picked", "--date picked: expected a column and parts, such as signup:year,month"),
+        ("size:week", "--date size: week: expected year, month.*is it 'weekday'"),
+        ("sise:year", "--date names the column 'sise', and there is none: is it 'size'"),
+        ("colour:year", "flowers.csv, line 2, which is no date"),
+    ],
+)
+def test_dates_that_are_wrong(folder, capsys, given, message):
+    assert run(["fit", "flowers.csv", "--target", "kind", "--date", given]) == 2
+    assert re.search(message, " ".join(capsys.readouterr().err.split()))

@@ -58,6 +58,13 @@ AsCategory = Annotated[
         autocompletion=complete_column,
     ),
 ]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of dates and the parts to use, such as signup:year,month,weekday; also day, "
+        "hour and days (can be repeated).",
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(

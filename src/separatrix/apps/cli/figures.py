@@ -56,8 +56,8 @@ def _missing(encoding: Any, sums: Array) -> dict[str, int]:
     for column in encoding.columns:
         if column.kind == "number" and column.indicator:
             found[column.name] = round(float(sums[first + 1]))
-        elif column.kind == "onehot" and None in column.categories:
-            found[column.name] = round(float(sums[first + column.categories.index(None)]))
+        elif column.kind == "onehot" and (None,) in column.groups:
+            found[column.name] = round(float(sums[first + column.groups.index((None,))]))
         first += column.n_features
     return found
 

@@ -59,6 +59,7 @@ def fit(
     ] = "model.sep",
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
+    date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
     balanced: Annotated[
@@ -90,7 +91,8 @@ def fit(
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
     choice("--loss", loss, arg.LOSSES)
     options = Options(
-        target, weight, drop or [], as_category or [], missing, format, cache, test
+        target, weight, drop or [], as_category or [], missing, format, cache, test,
+        dates=date or [],
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
@@ -187,6 +189,7 @@ def fit_and_save(
         watch.stage("Measuring")
         try:
             found = fit_report(data, source, rows, model)
+            found["findings"] += options.doubts(source)
         except KeyboardInterrupt as error:
             message = f"the model is in {output}, but was not measured"
             raise KeyboardInterrupt(message) from error

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +18,8 @@ from typing import Any, NamedTuple
 
 import separatrix
 
+from ...data.files.encoding.encoders import DATE_PARTS
+from ...data.files.encoding.suspects import ColumnWarning, suspects
 from ...data.files.readers.formats import FORMATS, TABLES, known_format, table_format
 from ...numeric.replaced import check_file_path
 from . import skops_files
@@ -38,6 +42,8 @@ class Options:
     cache: str | None = None
     test: float = 0.0
     features: list[str] | None = None
+    dates: list[str] = field(default_factory=list)
+    """As given, ``column:part,part``."""
 
     def read(self, paths: list[str]) -> Any:
         """Read the rows as a source; missing labels are an error."""
@@ -52,12 +58,15 @@ class Options:
             given |= {"drop": self.drop, "missing": self.missing or "indicator"}
             given |= {} if self.features is None else {"features": self.features}
             given |= {"categorical": categories} if categories else {}
-        elif self.drop or self.as_category or self.missing not in (None, "error"):
+            given |= {"dates": dict(map(date_parts, self.dates))} if self.dates else {}
+        elif self.drop or self.as_category or self.dates or self.missing not in (None, "error"):
             raise ValueError(
-                f"{paths[0]} has numbers without names: --drop, --as-category and --missing are "
-                "about columns"
+                f"{paths[0]} has numbers without names: --drop, --as-category, --date and "
+                "--missing are about columns"
             )
-        source = _named(paths, lambda: separatrix.read(paths, **given))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ColumnWarning)  # see doubts
+            source = _named(paths, lambda: separatrix.read(paths, **given))
         if not len(source.classes):
             names = source.reading.encoding.feature_names.tolist()
             raise ValueError(
@@ -74,6 +83,39 @@ class Options:
     def has_columns(self, paths: list[str]) -> bool:
         """Whether the files are tables."""
         return (self.format or known_format(paths[0])) in (*TABLES, None)
+
+    def doubts(self, source: Any) -> list[dict[str, str]]:
+        """Columns that are probably dates or names of rows, as findings."""
+        encoding = getattr(source.reading, "encoding", None)
+        found = []
+        for each in suspects(encoding, source.n_rows, self.as_category):
+            name = shlex.quote(each.column)
+            advice = f"leave it out by --drop {name}"
+            if each.is_dates:
+                parts = shlex.quote(f"{each.column}:year,month,weekday")
+                advice = f"use --date {parts}, or {advice}"
+                advice = advice if each.is_iso else f"write them as 2024-12-31 and {advice}"
+            cause = "dates as categories" if each.is_dates else "a name as a category"
+            sentence = f"{each.what[0].upper()}{each.what[1:]}: {advice}."
+            found.append({"cause": cause, "sentence": sentence})
+        return found
+
+    def say_doubts(self, source: Any) -> None:
+        """Print them on standard error."""
+        for finding in self.doubts(source):
+            say(f"warning: {finding['sentence']}")
+
+
+def date_parts(given: str) -> tuple[str, list[str]]:
+    """A column and the parts of its dates that are used."""
+    column, colon, parts = given.rpartition(":")
+    if not colon or not column:
+        raise ValueError(
+            f"--date {given}: expected a column and parts, such as signup:year,month,weekday"
+        )
+    for part in parts.split(","):
+        choice(f"--date {column}:", part, tuple(DATE_PARTS))
+    return column, parts.split(",")
 
 
 def choice(option: str, given: str, known: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ def path(
     ] = "loss",
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
+    date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
     standardize: arg.Standardize = True,
@@ -36,10 +37,14 @@ def path(
     """Show how well a classifier does along a path of penalties, by cross-validation, in memory."""
     choice("--score", score, ("loss", "accuracy"))
     choice("--loss", loss, arg.LOSSES)
-    options = Options(target, weight, drop or [], as_category or [], missing, format)
+    options = Options(
+        target, weight, drop or [], as_category or [], missing, format, dates=date or []
+    )  # fmt: skip
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
-        rows = rows_in_memory(options.read(paths), "path")
+        source = options.read(paths)
+        options.say_doubts(source)
+        rows = rows_in_memory(source, "path")
         watch.stage("Along the path", values * FOLDS if standardize else None)
         clf = separatrix.LinearClassifierCV(
             loss, l2s=values, cv=FOLDS, scoring="loss" if score == "loss" else None,

@@ -33,12 +33,15 @@ def check(
     target: arg.Target = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
+    date: arg.Date = None,
     missing: arg.Missing = None,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
-    options = Options(target, None, drop or [], as_category or [], missing, format)
+    options = Options(
+        target, None, drop or [], as_category or [], missing, format, dates=date or []
+    )  # fmt: skip
     found, words = checked(data, options)
     if json:
         print_json("check", found)
@@ -52,6 +55,7 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
     with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
+        options.say_doubts(source)
         watch.stage("Looking for a plane")
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names

@@ -21,9 +21,6 @@ from .figures import (
 from .output import counted, percent, printable, table
 from .progress import NARROW
 
-MANY_CATEGORIES = 0.5
-"""Share of the rows: a column with more categories is taken for names or row numbers."""
-
 
 def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str, Any]:
     """Everything that is reported of a fit."""
@@ -41,23 +38,16 @@ def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str,
         "held_out": None if held_out is None else measure(model, held_out, majority),
         "training": measure(model, rows, majority),
         "coefficients": important(model, rows),
-        "findings": _findings(model, source, rows, facts),
+        "findings": _findings(model, source, rows),
     }
 
 
-def _findings(model: Any, source: Any, rows: Any, facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Findings of ``diagnose``, and columns that look like names of rows."""
+def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
+    """Findings of ``diagnose``."""
     found = []
     if rows is not source:
         for finding in separatrix.diagnose(model, rows).findings:
             found.append({"cause": finding.cause, "sentence": finding.sentence})
-    for name, count in facts["categories"].items():
-        if count > MANY_CATEGORIES * source.n_rows and count > 20:
-            sentence = (
-                f"{name!r} has {count:,} different values in {source.n_rows:,} rows, like names, "
-                f"dates or row numbers: leave it out by --drop {name!r}."
-            )
-            found.append({"cause": "a name as a category", "sentence": sentence})
     return found
 
 

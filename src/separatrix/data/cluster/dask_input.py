@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .dask import DaskEngine
 from .file_parts import FilePart
 from .parts import named
 from .source import ClusterSource
+
+if TYPE_CHECKING:
+    from ..files.readers.frames import FrameReader
 
 
 def is_dask(X: Any) -> bool:
@@ -29,6 +32,22 @@ def dask_files(parts: Sequence[FilePart]) -> DaskEngine:
     """An engine that lets the workers of the active client read files."""
     client = active_client("engine='dask' has workers read files", "leave out engine")
     return DaskEngine(client, [(part,) for part in parts], named)
+
+
+def dask_frame(frame: Any) -> tuple[DaskEngine, FrameReader]:
+    """An engine for the partitions of a frame, and the reader of what they have in common."""
+    from ..files.readers.frames import FrameReader
+    from .frame_parts import framed
+
+    if not isinstance(frame, (list, tuple)) and not hasattr(frame, "columns"):
+        raise TypeError(
+            f"read takes frames with named columns, got a {type(frame).__module__}."
+            f"{type(frame).__name__} of Dask: pass collections without names of columns to fit, X "
+            "and y both."
+        )
+    delayed, _ = delayed_blocks(frame, "the frame")
+    engine = DaskEngine(active_client("a Dask frame is read"), [(one,) for one in delayed], framed)
+    return engine, FrameReader("the Dask frame")
 
 
 def active_client(

@@ -20,7 +20,7 @@ from ..files.encoding.decoding import decoded, refuse_mixed
 from ..files.encoding.encoding import Encoding
 from ..files.readers.formats import FORMATS, format_of, kept_format, open_files
 from ..files.readers.paths import Files, is_stream, named_files
-from ..files.readers.reader import Reader, SharedFiles, TableReader
+from ..files.readers.reader import Reader, SharedFiles, SharedParts, TableReader
 from ..files.reading import Reading, is_path
 from .engine import Engine
 from .parts import Part, fill
@@ -29,6 +29,7 @@ from .source import ClusterSource
 if TYPE_CHECKING:
     from ..files.encoding.options import EncodingOptions
     from ..files.encoding.survey import Survey
+    from .frame_parts import FramePart
 
 PIECE_ROWS = 1 << 13  # that are decoded at a time
 
@@ -115,7 +116,7 @@ def file_parts(what: Any, format: str | None) -> tuple[SharedFiles, list[FilePar
 
 def file_source(
     engine: Engine,
-    files: SharedFiles,
+    files: SharedParts,
     options: EncodingOptions | None,
     dtype: str,
     like: Reading | None = None,
@@ -123,7 +124,7 @@ def file_source(
     """Rows that workers read, as a source; ``options`` are for tables, ``like`` in their place."""
     if like is not None:
         adapted, dtype = like.adapted(files), like.dtype
-        assert isinstance(adapted, SharedFiles)
+        assert isinstance(adapted, SharedParts)
         files = adapted
     engine.place()
     common = files.common()
@@ -149,6 +150,7 @@ def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: 
     from ..files.encoding.survey import Survey
 
     assert isinstance(reader, TableReader)
+    reader = options.prepared(reader)
     survey = Survey(reader.types.items(), options)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
     refuse_mixed(reader, set(survey.features).difference(named))
@@ -179,6 +181,7 @@ class Surveyed:
 
         reader = _file(part).open(self.common)
         assert isinstance(reader, TableReader)
+        reader = self.options.prepared(reader)
         survey = Survey(reader.types.items(), self.options)
         for piece in reader.pieces(survey.names):
             batch: Any = piece.X
@@ -207,8 +210,9 @@ class Read:
             for name in ("y", "weight")
         )
         fill(part, rows_of(X).as_matrix(), y, weight)
+        part.file = str(part.file)  # a frame is no longer needed
 
 
-def _file(part: Part) -> FilePart:
-    assert isinstance(part.file, FilePart), "a part of files has one"
-    return part.file
+def _file(part: Part) -> FilePart | FramePart:
+    assert part.file is not None, "a part that is to be read has its file or frame"
+    return part.file  # type: ignore[no-any-return]

@@ -67,6 +67,8 @@ class StoredRows:
         cache: str | os.PathLike[str] | None = None,
         keep_cache: bool = True,
     ) -> None:
+        if options is not None and isinstance(reader, TableReader):
+            reader = options.prepared(reader)
         self.reader, self.options, self.dtype = reader, options, dtype
         self._reader = reader  # or one that guesses types
         self.block_rows, self.validation = block_rows, validation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import features, models, runs
+from . import features, leaks, models, runs
 from .fitted import FittedModel
 from .report import Diagnosis, Finding
 from .unwrapping import fitted_model
@@ -25,6 +25,7 @@ CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
     models.penalty_too_large,
     models.penalty_too_small,
     runs.stopped_early,
+    leaks.separating_feature,
     features.constant,
     features.duplicates,
 )
@@ -45,8 +46,8 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     separable without penalty, cycling, rows sorted by class, tanh loss stuck, not separable (for
     perceptrons). Then causes whose harm can be estimated, by the share of the loss (or of the
     recall of classes) that a remedy should save: features on different scales, one dominant class,
-    a penalty too large or too small, a run that was stopped early. Last come minor ones: constant
-    and duplicate features.
+    a penalty too large or too small, a run that was stopped early. Last come those whose harm
+    cannot be estimated: one feature separates the classes, constant and duplicate features.
 
     It takes a few passes over the data, and fits to a sample of at most about 2000 rows, drawn with
     a fixed seed; all rows are examined only to decide whether they can be separated, if a sample

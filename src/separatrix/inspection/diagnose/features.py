@@ -136,10 +136,10 @@ def constant(model: FittedModel) -> Finding | None:
     )
     evidence = {"features": [model.name(int(j)) for j in at], "columns": at.tolist(),
                 "deviation": 0.0}  # fmt: skip
-    return Finding("constant features", text, evidence, _dropping(model, at), 0.0)
+    return Finding("constant features", text, evidence, dropping(model, at), 0.0)
 
 
-def _dropping(model: FittedModel, at: Ints) -> str:
+def dropping(model: FittedModel, at: Ints) -> str:
     """The line that fits again without some features."""
     X = "clf[:-1].transform(X)" if model.piped else "X"
     if model.sparse:
@@ -175,7 +175,7 @@ def duplicates(model: FittedModel) -> Finding | None:
         "pairs": [[model.name(a), model.name(b)] for a, b in pairs], "columns": at.tolist(),
         "largest_difference": max(d for *_, d in compared if d <= allowed),
     }  # fmt: skip
-    return Finding("duplicate features", text, evidence, _dropping(model, at), 0.0)
+    return Finding("duplicate features", text, evidence, dropping(model, at), 0.0)
 
 
 def _candidates(model: FittedModel) -> list[tuple[int, int]]:

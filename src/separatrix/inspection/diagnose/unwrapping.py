@@ -47,7 +47,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
         whole = X.block()
         y, weight = labels_of(X), X.weight
         X = host_rows_of(whole.X).as_matrix()
-    elif encoding is not None and encoding.n_features != len(encoding.columns):
+    elif encoding is not None and not encoding.is_plain:
         raise TypeError(
             "this model was fitted to a table and computes features from its columns, but "
             "diagnose compares features: pass separatrix.read(..., like=clf).sample(100_000)"

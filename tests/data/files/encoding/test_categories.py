@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import separatrix
 from separatrix.data.files.encoding import survey as survey_module
+from separatrix.data.files.encoding.encoding import Encoding
 from separatrix.data.files.encoding.options import EncodingOptions
 from separatrix.data.files.encoding.survey import Survey
 from separatrix.data.files.readers.reader import Place
@@ -158,7 +159,7 @@ def test_codes_are_found_whatever_their_type():
 
 def test_categories_of_a_frame_that_no_row_has_get_no_feature():
     data = pd.DataFrame({"word": pd.Categorical(["b", "a", "b"], categories=["c", "b", "a"])})
-    assert encoding_of(pa.table(data)).coef_names.tolist() == ["word_a", "word_b"]
+    assert encoding_of(pa.table(data)).coef_names.tolist() == ["word_b"]
 
 
 def test_too_many_categories_are_refused_while_they_are_counted(monkeypatch):
@@ -194,10 +195,71 @@ def test_numbers_too_large_to_be_told_apart_are_no_categories(suffix, way, tmp_p
     with pytest.raises(ValueError, match=r"column 'id' holds 18?\d*.*, too large.*a letter before"):
         read(data, target="y", categorical={"id": way}, hash_bits=4)
     as_words = data.assign(id=[f"i{number}" for number in large])
-    assert read(as_words, target="y").n_features == 3
+    assert read(as_words, target="y").n_features == 2
     signed = data.assign(id=np.array([2**63 - 2, 2**63 - 3] * 4))
     named = read(signed, target="y", categorical={"id": "onehot"})
-    assert list(named.reading.encoding.coef_names[:2]) == [f"id_{2**63 - 3}", f"id_{2**63 - 2}"]
+    assert list(named.reading.encoding.coef_names) == [f"id_{2**63 - 2}", "a"]
     if suffix == "csv":
         with pytest.raises(ValueError, match=r"the target 'id' holds 1\.8.*too large"):
             read(data, target="id")
+
+
+def test_sparse_rows_are_in_order_where_numbers_follow_a_hashed_column():
+    data = frame()[["word", "a", "code"]]
+    encoding = encoding_of(pa.table(data), categorical="hash")
+    rows = rows_of(encoding.encode(pa.table(data)).X)
+    assert rows.storage == "csr"
+    assert rows.sound
+    assert_array_equal(dense(encoding.encode(pa.table(data)).X)[:, :2], data[["a", "code"]])
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "name", "expected"),
+    [
+        (["b", "a", "b", "a"], {}, "word_b", [1, 0, 1, 0]),
+        (["b", None, "b", "b"], {"missing": "mean"}, "missingindicator_word", [0, 1, 0, 0]),
+        (["a", "b", "a", "c"], {"max_categories": 2}, "word_infrequent_sklearn", [0, 1, 0, 1]),
+    ],
+)
+def test_two_categories_are_one_feature(values, options, name, expected):
+    table = pa.table({"word": values})
+    encoding = encoding_of(table, **options)
+    assert encoding.coef_names.tolist() == [name]
+    assert_array_equal(dense(encoding.encode(table).X), np.array([expected]).T)
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    new = encoding.encode(pa.table({"word": ["new"]}))
+    assert (dense(new.X).tolist(), new.unknown) == ([[0.0]], {"word": 1})
+
+
+def test_two_categories_and_missing_values_that_are_zero_are_two_features():
+    table = pa.table({"word": ["b", None, "a"]})
+    encoding = encoding_of(table, missing="zero")
+    assert_array_equal(dense(encoding.encode(table).X), [[0, 1], [0, 0], [1, 0]])
+
+
+def test_two_categories_repeat_no_other_feature(tmp_path):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=300), "plan": rng.choice(["basic", "pro"], 300)})
+    data["y"] = data["x"] + (data["plan"] == "pro") + rng.normal(size=300) > 0.5
+    source = separatrix.read(data, target="y")
+    clf = separatrix.LinearClassifier(l2=1e-2).fit(source)
+    causes = [finding.cause for finding in separatrix.diagnose(clf, source.sample(300)).findings]
+    assert "duplicate features" not in causes
+    assert clf.coef_names_.tolist() == ["x", "plan_pro"]
+    separatrix.save(clf, tmp_path / "m.sep")
+    again = separatrix.load(tmp_path / "m.sep")
+    assert_array_equal(again.predict(data), clf.predict(data))
+    assert again.coef_names_.tolist() == ["x", "plan_pro"]
+
+
+def test_an_encoding_from_before_keeps_a_feature_for_each_of_two_categories():
+    table = pa.table({"word": ["b", "a"]})
+    found = encoding_of(table).to_dict()
+    del found["columns"][0]["binary"]  # as files have it that were written before
+    old = Encoding.from_dict(found)
+    assert old.coef_names.tolist() == ["word_a", "word_b"]
+    assert_array_equal(dense(old.encode(table).X), [[0, 1], [1, 0]])
+    for binary in (1, True):
+        found["columns"][0] |= {"binary": binary, "categories": ["a", "b", "c"]}
+        with pytest.raises(TypeError):
+            Encoding.from_dict(found)

@@ -37,7 +37,7 @@ def test_numbers_of_every_type_become_features():
 )  # fmt: skip
 def test_dates_and_nested_columns_are_refused_by_name(column):
     table = pa.table({"x": [1.0], "odd": pa.array(column)})
-    with pytest.raises(ValueError, match=r"column 'odd' is .* features="):
+    with pytest.raises(ValueError, match=r"column 'odd' is .*(features=|dates=.*drop=)"):
         encoding_of(table)
     assert encoding_of(table, features=["x"]).n_features == 1
 

@@ -56,11 +56,20 @@ def test_a_missing_category_is_one_of_its_own(how):
     data = pd.DataFrame({"word": ["b", None, "a", "b"]}, dtype=object)
     encoding = encoding_of(pa.table(data), missing=how)
     oracle = OneHotEncoder(sparse_output=False).fit(data)
-    assert_array_equal(encoding.coef_names, oracle.get_feature_names_out())
+    assert encoding.coef_names.tolist() == ["word_a", "word_b", "missingindicator_word"]
     assert_array_equal(dense(encoding.encode(pa.table(data)).X), oracle.transform(data))
     rare = encoding_of(pa.table(data), missing=how, max_categories=2)
-    assert rare.coef_names.tolist() == ["word_b", "word_infrequent_sklearn"]
-    assert_array_equal(dense(rare.encode(pa.table(data)).X)[:, 1], [0.0, 1.0, 1.0, 0.0])
+    assert rare.coef_names.tolist() == ["word_infrequent_sklearn"]
+    assert_array_equal(dense(rare.encode(pa.table(data)).X)[:, 0], [0.0, 1.0, 1.0, 0.0])
+
+
+def test_a_missing_value_and_the_string_none_have_different_names():
+    table = pa.table({"word": ["None", None, "a", "None"]})
+    encoding = encoding_of(table, missing="indicator")
+    assert encoding.coef_names.tolist() == ["word_None", "word_a", "missingindicator_word"]
+    assert_array_equal(
+        dense(encoding.encode(table).X), [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    )
 
 
 def test_a_missing_word_is_hashed_by_its_column():

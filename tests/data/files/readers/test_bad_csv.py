@@ -75,8 +75,8 @@ def test_a_word_among_numbers(tmp_path):
     with pytest.raises(ValueError, match=message):
         separatrix.read(path, target="label")
     words = separatrix.read(path, target="label", categorical={"size": "onehot"})
-    assert words.n_features == 8 + 2
-    assert separatrix.read(path, target="label", features=["colour"]).n_features == 2
+    assert words.n_features == 8 + 1
+    assert separatrix.read(path, target="label", features=["colour"]).n_features == 1
 
 
 def test_a_word_among_numbers_of_a_file_to_predict(tmp_path):

@@ -47,7 +47,7 @@ def test_only_blanks_line_ends_and_digits_of_ascii_count(tmp_path):
     assert separatrix.read(path, target="label").sample(2).block().X.tolist() == [[1.5], [2.5]]
     path.write_text("word;label\n\u0661,\u0665;x\n\xa01,5;y\n")
     names = separatrix.read(path, target="label").reading.encoding.coef_names
-    assert names.tolist() == ["word_\xa01,5", "word_\u0661,\u0665"]
+    assert names.tolist() == ["word_\u0661,\u0665"]
 
 
 def test_a_suffix_in_capitals(tmp_path):
@@ -60,7 +60,7 @@ def test_a_file_with_commas_keeps_its_semicolons(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('word,label\na;b,x\n"c,5",y\n')
     names = separatrix.read(path, target="label").reading.encoding.coef_names
-    assert names.tolist() == ["word_a;b", "word_c,5"]
+    assert names.tolist() == ["word_c,5"]
 
 
 TABLE = pd.DataFrame(

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Missing = Literal["refuse", "zero", "category"]
 LEAST_INT32 = -(2**31)
+DATE_PARTS: dict[str, Literal["number", "category"]] = {
+    "year": "number", "month": "category", "day": "number", "weekday": "category",
+    "hour": "category", "days": "number",
+}  # fmt: skip
+"""Parts of dates, and what they become."""
 
 
 class Values(NamedTuple):
@@ -104,17 +109,35 @@ class OneHot(Column):
     infrequent: tuple[Any, ...] = ()
     missing: Missing = "refuse"
     """What a missing value is: with ``"category"`` None is a value as others are."""
+    binary: bool = False
+    """Of two features only the second is there, as with ``drop="if_binary"`` of scikit-learn."""
 
     @property
     def names(self) -> list[str]:
-        """As scikit-learn's OneHotEncoder names them."""
-        found = [f"{self.name}_{value}" for value in self.categories]
-        return found + [f"{self.name}_infrequent_sklearn"] * bool(self.infrequent)
+        """As scikit-learn's OneHotEncoder names them, and None as its MissingIndicator."""
+        found = [
+            f"missingindicator_{self.name}" if value is None else f"{self.name}_{value}"
+            for value in self.categories
+        ]
+        found += [f"{self.name}_infrequent_sklearn"] * bool(self.infrequent)
+        return found[self.binary :]
+
+    @property
+    def groups(self) -> list[tuple[Any, ...]]:
+        """The categories of each feature."""
+        found = [(value,) for value in self.categories]
+        return (found + [self.infrequent] * bool(self.infrequent))[self.binary :]
 
     @property
     def n_features(self) -> int:
-        """One for each category, and one for the infrequent ones."""
-        return len(self.categories) + bool(self.infrequent)
+        """One for each category, and one for the infrequent ones; one for two of these."""
+        return len(self.categories) + bool(self.infrequent) - self.binary
+
+    @property
+    def sound(self) -> bool:
+        """Whether a binary column has two groups of categories; for data from files."""
+        two = len(self.categories) + bool(self.infrequent) == 2
+        return type(self.binary) is bool and (two or not self.binary)
 
     @cached_property
     def _known(self) -> pa.Array:
@@ -139,6 +162,8 @@ class OneHot(Column):
         np.minimum(feature, len(self.categories), out=feature)  # the infrequent ones share one
         unknown = int(np.count_nonzero(feature < 0))
         unknown -= column.null_count if self.missing == "zero" else 0
+        if self.binary:
+            return [Values(0, (feature == 1).astype(np.float64), unknown)]
         return [Values(feature, (feature >= 0).astype(np.float64), unknown)]
 
 
@@ -184,6 +209,59 @@ class Hashed(Column):
         return [Values(places[codes], value)]
 
 
+@dataclass(frozen=True)
+class DateParts(Column):
+    """A date as some of its parts, each of which is a column of numbers or categories."""
+
+    kind = "date"
+    parts: tuple[str, ...]
+    """Names among ``DATE_PARTS``."""
+    columns: tuple[Column, ...]
+    """A Number or OneHot for each part, named ``column_part``."""
+
+    @property
+    def names(self) -> list[str]:
+        """The features of all parts."""
+        return [name for column in self.columns for name in column.names]
+
+    @property
+    def n_features(self) -> int:
+        """The features of all parts."""
+        return sum(column.n_features for column in self.columns)
+
+    @property
+    def n_values(self) -> int:
+        """Those of all parts."""
+        return sum(column.n_values for column in self.columns)
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is a column of the right kind for each part; for data from files."""
+        kinds: dict[str, type[Column]] = {"number": Number, "category": OneHot}
+        if not len(self.parts) == len(set(self.parts)) == len(self.columns) > 0:
+            return False
+        return all(
+            part in DATE_PARTS
+            and isinstance(column, kinds[DATE_PARTS[part]])
+            and column.name == f"{self.name}_{part}"
+            for part, column in zip(self.parts, self.columns, strict=True)
+        )
+
+    def values(self, column: pa.Array, place: Place) -> list[Values]:
+        """Of some rows."""
+        from .columns import missing
+        from .dates import date_parts
+
+        if any(getattr(part, "fill", 0.0) is None for part in self.columns):
+            refuse_missing(self.name, missing(column), place)
+        batch, offset, found = date_parts(column, self.name, self.parts, place), 0, []
+        for number, part in enumerate(self.columns):
+            for values in part.values(batch.column(number), place):
+                found.append(values._replace(feature=values.feature + offset))
+            offset += part.n_features
+        return found
+
+
 def refuse_missing(name: str, rows: Ints, place: Place) -> None:
     """An error that names column and row, if there are rows without a value."""
     if len(rows):
@@ -193,4 +271,4 @@ def refuse_missing(name: str, rows: Ints, place: Place) -> None:
         )
 
 
-KINDS: dict[str, Any] = {cls.kind: cls for cls in (Number, OneHot, Hashed)}
+KINDS: dict[str, Any] = {cls.kind: cls for cls in (Number, OneHot, Hashed, DateParts)}

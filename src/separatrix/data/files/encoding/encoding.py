@@ -21,7 +21,7 @@ from ....numeric.types import AnyArray, Array, Ints
 from ....rows import CsrRows, HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
-from .encoders import KINDS, Column, Hashed, Missing, Number, OneHot
+from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
 
 if TYPE_CHECKING:
     from ..readers.wide import Batch
@@ -88,6 +88,11 @@ class Encoding:
         """Number of features."""
         return int(self._offsets[-1]) + self._n_hashed
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the features are the columns: all are numbers without an indicator."""
+        return all(type(c) is Number for c in self.columns) and self.n_features == len(self.columns)
+
     @cached_property
     def storage(self) -> Storage:
         """How rows are stored."""
@@ -125,10 +130,9 @@ class Encoding:
         """
         from ..readers.wide import doubles
 
-        if self.storage != "dense" or not all(type(c) is Number for c in self.columns):
+        if self.storage != "dense" or not self.is_plain:
             return None
-        names = self.column_names(labels=False)
-        found = doubles(batch, names) if len(names) == self.n_features else None
+        found = doubles(batch, self.column_names(labels=False))
         if found is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
@@ -140,7 +144,9 @@ class Encoding:
         from . import columns as of
 
         found, at = [], []
-        for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
+        columns = zip(self.columns, self._offsets[:-1].tolist(), strict=True)
+        # Hashed ones last, as their features are: the indices of sparse rows have to increase.
+        for column, offset in sorted(columns, key=lambda pair: type(pair[0]) is Hashed):
             start = int(self._offsets[-1]) if type(column) is Hashed else offset
             for values in column.values(of.whole_column(batch, column.name), place):
                 of.check_range(values.value, self.dtype, column.name, place)
@@ -157,7 +163,11 @@ class Encoding:
 
     def text_columns(self) -> set[str]:
         """Those that hold words, in every file."""
-        names = {column.name for column in self.columns if getattr(column, "type", "") == "text"}
+        names = {
+            column.name
+            for column in self.columns
+            if isinstance(column, DateParts) or getattr(column, "type", "") == "text"
+        }
         return names | {self.target} if self.text_target and self.target is not None else names
 
     def column_names(self, labels: bool = True) -> list[str]:
@@ -211,9 +221,9 @@ class Encoding:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        columns = [{"kind": column.kind} | asdict(column) for column in self.columns]
         return {
-            "columns": columns, "target": self.target, "weight": self.weight, "dtype": self.dtype,
+            "columns": list(map(_entry, self.columns)), "target": self.target,
+            "weight": self.weight, "dtype": self.dtype,
             "text_target": self.text_target, "row_values": self.row_values,
         }  # fmt: skip
 
@@ -231,8 +241,18 @@ class Encoding:
         return found
 
 
+def _entry(column: Column) -> dict[str, Any]:
+    """A column as plain data."""
+    found = {"kind": column.kind} | asdict(column)
+    if isinstance(column, DateParts):
+        found["columns"] = list(map(_entry, column.columns))
+    return found
+
+
 def _column(entry: Mapping[str, Any]) -> Column:
     """A column that was written down; an error if it is none."""
+    if entry["kind"] == DateParts.kind:
+        entry = {**entry, "columns": [_column(part) for part in entry["columns"]]}
     fields = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in entry.items()
@@ -245,6 +265,8 @@ def _column(entry: Mapping[str, Any]) -> Column:
         sound &= type(column.indicator) is bool
     if isinstance(column, (OneHot, Hashed)):
         sound &= column.type in CATEGORIES and column.missing in get_args(Missing)
+    if isinstance(column, (OneHot, DateParts)):
+        sound &= column.sound
     if isinstance(column, OneHot):
         types = {type(value) for value in (*column.categories, *column.infrequent)}
         sound &= types <= {CATEGORIES[column.type], type(None)}

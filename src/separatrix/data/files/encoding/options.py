@@ -11,7 +11,10 @@ from typing import Literal
 import pyarrow as pa
 
 from ....numeric import checks
+from ..readers.reader import TableReader
 from .columns import kind_of
+from .dates import holds_dates
+from .encoders import DATE_PARTS
 
 Categorical = Literal["onehot", "hash", "error"]
 
@@ -30,6 +33,7 @@ class EncodingOptions:
     min_frequency: int | float | None = None
     missing: Literal["error", "mean", "zero", "indicator"] = "error"
     dtype: Literal["float32", "float64"] = "float64"
+    dates: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("target", self.target), ("weight", self.weight)):
@@ -62,10 +66,45 @@ class EncodingOptions:
             checks.integer("min_frequency", least)
         checks.choice("missing", self.missing, ("error", "mean", "zero", "indicator"))
         checks.choice("dtype", self.dtype, ("float32", "float64"))
+        self._check_dates()
+
+    def _check_dates(self) -> None:
+        if self.dates is None:
+            return
+        example = "dates={'signup': ['year', 'month', 'weekday']}"
+        if not isinstance(self.dates, Mapping):
+            raise TypeError(f"dates must be a dict of parts by column, e.g. {example}")
+        for name, parts in self.dates.items():
+            if isinstance(parts, str) or not all(isinstance(part, str) for part in parts):
+                raise TypeError(
+                    f"dates[{name!r}] must be a list of parts, e.g. {example}, got {parts!r}"
+                )
+            for part in parts:
+                checks.choice(f"dates[{name!r}]", part, tuple(DATE_PARTS))
+            if not parts or len(set(parts)) < len(parts):
+                raise ValueError(f"dates[{name!r}] must name parts once each, got {parts!r}")
+            if isinstance(self.categorical, Mapping) and name in self.categorical:
+                raise ValueError(f"dates and categorical both name {name!r}: name it once")
+
+    def prepared(self, reader: TableReader) -> TableReader:
+        """A reader that keeps dates as text, though all of a CSV file may look like numbers."""
+        return reader.with_text(self.dates or ())
 
     def chosen(self, name: str, type: pa.DataType) -> str:
-        """How a feature is encoded: ``"number"``, ``"onehot"`` or ``"hash"``."""
+        """How a feature is encoded: ``"number"``, ``"onehot"``, ``"hash"`` or ``"date"``."""
+        if name in (self.dates or ()):
+            if not holds_dates(type):
+                raise ValueError(
+                    f"dates names the column {name!r}, which is {type}; expected dates, or text "
+                    "such as 2024-12-31"
+                )
+            return "date"
         kind = kind_of(type)
+        if kind is None and holds_dates(type):
+            raise ValueError(
+                f"column {name!r} is {type}: read parts of the dates, e.g. dates={{{name!r}: "
+                "['year', 'month', 'weekday']}, or leave the column out by drop=[...]"
+            )
         if kind is None:
             raise ValueError(
                 f"column {name!r} is {type}, which is neither a number nor a word: leave it out by "
@@ -95,6 +134,7 @@ class EncodingOptions:
         wanted += [("features", name) for name in self.features or ()]
         wanted += [("drop", name) for name in self.drop]
         wanted += [("categorical", name) for name in named]
+        wanted += [("dates", name) for name in self.dates or ()]
         for what, name in wanted:
             if name not in times:
                 raise ValueError(
@@ -110,8 +150,9 @@ class EncodingOptions:
                 f"features={features!r}; expected each column once"
             )
         chosen = set(features)
-        if unused := [name for name in named if name not in chosen]:
-            raise ValueError(f"categorical names {unused[0]!r}, which is not among the features")
+        for what, names_of in (("categorical", named), ("dates", self.dates or ())):
+            if unused := [name for name in names_of if name not in chosen]:
+                raise ValueError(f"{what} names {unused[0]!r}, which is not among the features")
         if not features:
             raise ValueError(
                 f"there is no column left to be a feature: the columns are {list(names)!r}"

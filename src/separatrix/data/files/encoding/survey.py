@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -29,7 +29,8 @@ from .columns import (
     weights,
     whole_column,
 )
-from .encoders import Column, Hashed, Missing, Number, OneHot, refuse_missing
+from .dates import PARTS, date_parts
+from .encoders import DATE_PARTS, Column, DateParts, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
 from .options import EncodingOptions
 
@@ -54,10 +55,13 @@ class Survey:
         columns = list(columns)
         types = dict(columns)
         self.features = options.feature_columns([name for name, _ in columns])
-        kinds: dict[str, type[_ColumnSurvey]] = {"onehot": _CategorySurvey, "hash": _HashSurvey}
+        kinds: dict[str, type[_ColumnSurvey]] = {
+            "onehot": _CategorySurvey, "hash": _HashSurvey, "date": _DateSurvey,
+        }  # fmt: skip
+        exact = isinstance(options.categorical, Mapping) or options.dates
         self.categories: dict[str, _ColumnSurvey] = {}
         for name in self.features:
-            if types[name].id in NUMBERS and isinstance(options.categorical, str):
+            if types[name].id in NUMBERS and not exact:
                 continue  # as of most columns, where there are many
             how = options.chosen(name, types[name])
             if how != "number":
@@ -83,10 +87,14 @@ class Survey:
         self,
         batch: Batch,
         place: Place = Place(),  # noqa: B008 (frozen)
+        given: Array | None = None,
     ) -> tuple[AnyArray | None, Array | None]:
-        """Look at some more rows. Returns their labels and weights."""
+        """Look at some more rows. Returns their labels and weights.
+
+        Weights may be ``given`` for a table that has no column of them.
+        """
         options = self.options
-        y = given = None
+        y = None
         if options.target is not None:
             y = labels(whole_column(batch, options.target), options.target, place)
         if options.weight is not None:
@@ -224,8 +232,13 @@ class _ColumnSurvey(ABC):
 
     def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
         self.name, self.type, self.options = name, type, options
-        self.n_values = 0
+        self.n_known = 0
+        """Rows that have a category."""
+
+    @property
+    def n_values(self) -> int:
         """Values other than 0 of all rows."""
+        return self.n_known
 
     @property
     def needs_rows(self) -> bool:
@@ -239,7 +252,7 @@ class _ColumnSurvey(ABC):
     def merged(self, other: Any) -> Self:
         """What both know, of the same column in other rows."""
         found = copy(self)
-        found.n_values += other.n_values
+        found.n_known += other.n_known
         return found
 
     @abstractmethod
@@ -256,7 +269,7 @@ class _ColumnSurvey(ABC):
         """Whether categories are missing, and how many are there."""
         if self.missing == "refuse":
             refuse_missing(self.name, missing(column), place)
-        self.n_values += len(column) - (column.null_count if self.missing == "zero" else 0)
+        self.n_known += len(column) - (column.null_count if self.missing == "zero" else 0)
 
 
 class _CategorySurvey(_ColumnSurvey):
@@ -265,13 +278,25 @@ class _CategorySurvey(_ColumnSurvey):
     def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
         super().__init__(name, type, options)
         self.counts: dict[Any, float] = {}
-        self.bytes = 0
+        self.bytes, self.weighted = 0, False
+
+    @property
+    def n_values(self) -> int:
+        """One for each row at most; of two categories, the first has no feature."""
+        if (
+            self.weighted
+            or len(self.counts) != 2
+            or (self.missing == "zero" and None in self.counts)
+        ):
+            return self.n_known
+        return round(self.counts[None if None in self.counts else max(self.counts)])
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
         known = len(self.counts)
         column = categories(column, self.type, self.name, place)
         self._note(column, place)
+        self.weighted |= weight is not None
         add_counts(self.counts, column, weight)
         self.bytes += sum(len(str(value)) for value in list(self.counts)[known:])
         self._check_number(lambda: f"up to {place.row(len(column) - 1)}")
@@ -283,6 +308,7 @@ class _CategorySurvey(_ColumnSurvey):
         for value, size in other.counts.items():
             found.counts[value] = found.counts.get(value, 0.0) + size
         found.bytes = sum(len(str(value)) for value in found.counts)
+        found.weighted |= other.weighted
         found._check_number(lambda: "in all files")
         return found
 
@@ -308,12 +334,61 @@ class _CategorySurvey(_ColumnSurvey):
             np.array([counts[value] for value in values]), weight_sum,
             self.options.max_categories, self.options.min_frequency,
         )  # fmt: skip
-        return OneHot(
-            self.name, self.type,
-            tuple(value for value, few in zip(values, rare, strict=True) if not few),
-            tuple(value for value, few in zip(values, rare, strict=True) if few),
-            self.missing,
-        )  # fmt: skip
+        frequent = tuple(value for value, few in zip(values, rare, strict=True) if not few)
+        others = tuple(value for value, few in zip(values, rare, strict=True) if few)
+        # A missing value that is no category has all features at 0: two of them say more than one.
+        lost = self.missing == "zero" and None in self.counts
+        binary = len(frequent) + bool(others) == 2 and not lost
+        return OneHot(self.name, self.type, frequent, others, self.missing, binary)
+
+
+class _DateSurvey(_ColumnSurvey):
+    """The parts of dates, each as a column of its own."""
+
+    def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
+        super().__init__(name, type, options)
+        self.parts = tuple((options.dates or {})[name])
+        names = {part: f"{name}_{part}" for part in self.parts}
+        self.numbers = _NumberSurvey(
+            [names[part] for part in self.parts if DATE_PARTS[part] == "number"], options
+        )
+        self.categories = {
+            names[part]: _CategorySurvey(names[part], PARTS[part].type, options)
+            for part in self.parts
+            if DATE_PARTS[part] == "category"
+        }
+
+    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
+        """Look at some more rows."""
+        if self.missing == "refuse":
+            refuse_missing(self.name, missing(column), place)
+        batch = date_parts(column, self.name, self.parts, place)
+        self.numbers.add(batch, weight, place)
+        for name, part in self.categories.items():
+            part.add(batch.column(name), weight, place)
+
+    def merged(self, other: Any) -> Self:
+        """What both know."""
+        found = super().merged(other)
+        found.numbers = self.numbers.merged(other.numbers)
+        found.categories = {
+            name: part.merged(other.categories[name]) for name, part in self.categories.items()
+        }
+        return found
+
+    @property
+    def n_values(self) -> int:
+        """Values other than 0 of all parts."""
+        return self.numbers.n_values + sum(part.n_values for part in self.categories.values())
+
+    def column(self, weight_sum: float) -> Column:
+        """A column for each part."""
+        numbers, found = iter(self.numbers.columns()), self.categories
+        names = [f"{self.name}_{part}" for part in self.parts]
+        columns = tuple(
+            found[name].column(weight_sum) if name in found else next(numbers) for name in names
+        )
+        return DateParts(self.name, self.parts, columns)
 
 
 class _HashSurvey(_ColumnSurvey):

@@ -81,7 +81,7 @@ def open_files(files: Files, format: str, target: Any, weight: Any, block_rows: 
         return NpyReader(files, target, weight, block_rows)
     if format in ZERO_BASED:
         return SvmlightReader(files, ZERO_BASED[format])
-    _import_arrow(f"to read {files}")
+    import_arrow(f"to read {files}")
     if format == "parquet":
         from .parquet import ParquetReader
 
@@ -96,7 +96,7 @@ def open_files(files: Files, format: str, target: Any, weight: Any, block_rows: 
 
 
 def _open_object(what: Any, block_rows: int) -> Reader:
-    pa = _import_arrow(f"to read a {type(what).__name__}")
+    pa = import_arrow(f"to read a {type(what).__name__}")
     from .streams import BatchStream, LazyFrameReader, ObjectReader
 
     if isinstance(what, pa.RecordBatchReader):
@@ -108,7 +108,7 @@ def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
     """Standard input, an open file or a pipe: opened when it is spooled."""
     if format is None:
         raise ValueError("the format of a stream cannot be detected: pass format= (e.g. 'csv').")
-    _import_arrow("to read a stream")
+    import_arrow("to read a stream")
     from .streams import ByteStream
 
     def bytes() -> AbstractContextManager[BinaryIO]:
@@ -132,7 +132,8 @@ def _is_lazy_frame(what: Any) -> bool:
     return kind.__module__.partition(".")[0] == "polars" and kind.__name__ == "LazyFrame"
 
 
-def _import_arrow(purpose: str) -> Any:
+def import_arrow(purpose: str) -> Any:
+    """The module pyarrow; an error that says what it is needed for, if it is missing."""
     try:
         import pyarrow
     except ImportError as error:

@@ -95,29 +95,33 @@ class Reader(ABC):
         return self
 
 
-class SharedFiles(Reader):
-    """A reader of files that several read at once, each a part, as if one had read all of them."""
-
-    files: Files
-
-    def parts_of(self, path: Path) -> Sequence[tuple[int, int] | None]:
-        """Stretches of one file that can be read apart; None: all of it."""
-        return [None]
+class SharedParts(Reader):
+    """A reader of one of several parts, which are read at once as if one had read all of them."""
 
     @abstractmethod
     def findings(self) -> Any:
-        """What these files show about all files; findings of several can be added."""
+        """What these rows show about all rows; findings of several can be added."""
 
     @abstractmethod
     def common(self, findings: Any = None) -> Any:
-        """What must be known about all files to read one, given the findings of all.
+        """What must be known about all parts to read one, given the findings of all.
 
         Without findings: what is known before any row is read, or None if that is not enough.
         """
 
     @abstractmethod
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> Reader:
-        """The same files as some of others, which may have all the rows; or a stretch of one."""
+        """The same rows as some of all rows; or a stretch of one file."""
+
+
+class SharedFiles(SharedParts):
+    """A reader of files, which several processes read."""
+
+    files: Files
+
+    def parts_of(self, path: Path) -> Sequence[tuple[int, int] | None]:
+        """Stretches of one file that can be read apart; None: all of it."""
+        return [None]
 
 
 class TypesRefuted(Exception):
