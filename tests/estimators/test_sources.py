@@ -229,8 +229,11 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     assert np.array_equal(clf.fit(source).decision_function(X), scores)
     assert clf.score(source) == np.mean(clf.predict(X) == y)
     assert clf.score(chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
-    with pytest.raises(ValueError, match="does not support sample weights"):
-        clf.fit(whole(y, WEIGHT))
+    weighted = clf.fit(form(X), y, sample_weight=WEIGHT).decision_function(X)
+    assert not np.array_equal(weighted, scores)
+    assert np.array_equal(clf.fit(whole(y, WEIGHT)).decision_function(X), weighted)
+    with pytest.raises(TypeError, match="sample_weight was also given"):
+        clf.fit(source, sample_weight=WEIGHT)
 
 
 @pytest.mark.parametrize("cv", ["loo", 1, [(np.arange(9), np.arange(9, 12))]])
