@@ -96,13 +96,15 @@ def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
 
 def folds(rows: Callable[[int], int], n: int, d: int, loss: str = "logistic", l2s: int = 20) -> Run:
     X, y = data.clouds(rows(n), d)
-    model = LinearClassifierCV(loss, l2s=np.geomspace(1e-1, 1e-7, l2s), cv=5, tol=1e-4)
+    model = LinearClassifierCV(
+        loss, l2s=np.geomspace(1e-1, 1e-7, l2s), cv=5, scoring=None, tol=1e-4
+    )
     return lambda: model.fit(X, y)
 
 
 def left_out(rows: Callable[[int], int], shape: tuple[int, int, int]) -> Run:
     X, y = data.text(rows(shape[0]), *shape[1:])
-    model = LinearClassifierCV("squared", l2s=[1e-3], cv="loo")
+    model = LinearClassifierCV("squared", l2s=[1e-3], cv="loo", scoring=None)
     return lambda: model.fit(X, y)
 
 

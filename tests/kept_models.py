@@ -63,9 +63,10 @@ def _fits() -> dict[str, Any]:
                     .fit(X, THREE.astype(float)), X),
         "stream": (stream, X),
         "wide": (LinearClassifier(start=np.ones(1001)).fit(wide, TWO), wide),
-        "cv": (LinearClassifierCV(cv=3, l2s=[0.1, 0.01]).fit(X, THREE), X),
-        "loo": (LinearClassifierCV(cv="loo", l2s=3).fit(X, TWO), X),
-        "sparse path": (LinearClassifierCV(cv=3, l1_ratio=0.5, strengths=4).fit(X, TWO), X),
+        "cv": (LinearClassifierCV(cv=3, l2s=[0.1, 0.01], scoring=None).fit(X, THREE), X),
+        "loo": (LinearClassifierCV(cv="loo", l2s=3, scoring=None).fit(X, TWO), X),
+        "sparse path": (LinearClassifierCV(cv=3, l1_ratio=0.5, strengths=[0.1, 0.01], scoring=None)
+                        .fit(X, TWO), X),
         "perceptron": (Perceptron(20, random_state=0).fit(X, TWO), X),
         "batch": (Perceptron(20, update="batch", keep="best").fit(X, THREE), X),
         "table": (LinearClassifier(l2=0.01).fit(of_files), table()),

@@ -38,7 +38,7 @@ def cross_validation(n: int, d: int, count: int, within: float, processes: int) 
     strengths = 1.0 / (2.0 * 0.8 * n * l2s)  # in each fold the same objective as ours
 
     def ours(tol: float) -> Any:
-        return separatrix.LinearClassifierCV(l2s=l2s, cv=5, tol=tol).fit(X, y)
+        return separatrix.LinearClassifierCV(l2s=l2s, cv=5, scoring=None, tol=tol).fit(X, y)
 
     def theirs(tol: float, solver: str, processes: int, rows: int = n) -> Any:
         return LogisticRegressionCV(

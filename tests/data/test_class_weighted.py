@@ -49,7 +49,7 @@ def test_every_way_of_reading_has_the_weights():
         Perceptron(max_iter=3, tol=None, random_state=0),
         LinearClassifier(solver=GradientDescent(1), max_iter=2, tol=None, random_state=0),
         LinearClassifier(standardize=True),
-        LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3),
+        LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3, scoring=None),
     ):
         weighed = clf.set_params(class_weight=per_class).fit(source_of(y, WEIGHT)).coef_
         expected = clf.set_params(class_weight=None).fit(source_of(y, weight)).coef_

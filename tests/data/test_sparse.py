@@ -23,7 +23,8 @@ from separatrix.rows import CsrRows
 
 X, Y = overlapping(60, 4)
 EVERY = [
-    Perceptron(5, random_state=0), LinearClassifier(), LinearClassifierCV(l2s=3, cv=3),
+    Perceptron(5, random_state=0), LinearClassifier(),
+    LinearClassifierCV(l2s=3, cv=3, scoring=None),
     KernelPerceptron("linear", max_iter=5, random_state=0),
 ]  # fmt: skip
 names = pytest.mark.parametrize("clf", EVERY, ids=lambda clf: type(clf).__name__)

@@ -304,7 +304,7 @@ def test_searched_by_scikit_learn(rows) -> None:
 
 def test_search_for_l2_takes_no_object() -> None:
     with pytest.raises(TypeError, match="penalty"):
-        LinearClassifierCV(penalty=L2(1.0))  # type: ignore[call-arg]
+        LinearClassifierCV(penalty=L2(1.0), scoring=None)  # type: ignore[call-arg]
 
 
 # ---- losses ---------------------------------------------------------------------------------

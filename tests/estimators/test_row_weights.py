@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import quiet
 
 from separatrix import (
@@ -95,6 +96,96 @@ def test_the_kernel_perceptron_keeps_to_it_too(seed):
         strengths, w, _ = in_fractions(X, y, weight, 0.7, clf.n_iter_)
         assert clf.embedding_strengths_.tolist() == strengths
         np.testing.assert_allclose([*clf.coef_[0], *clf.intercept_], w, rtol=1e-13, atol=1e-13)
+
+
+@quiet
+@pytest.mark.parametrize("seed", range(25))
+def test_weighted_rows_of_the_kernel_perceptron_keep_to_the_exact_path(seed):
+    X, y, kinds = cases(seed)
+    step = [1.0, 0.1, 3.7][seed % 3]
+    for weight in kinds:
+        clf = KernelPerceptron(
+            "linear", shuffle=False, max_iter=20, keep="last", learning_rate=step, patience=None
+        ).fit(X, y, sample_weight=weight)
+        strengths, w, _ = in_fractions(X, y, weight, step, clf.n_iter_)
+        assert clf.embedding_strengths_.tolist() == strengths
+        np.testing.assert_allclose([*clf.coef_[0], *clf.intercept_], w, rtol=1e-13, atol=1e-13)
+
+
+@quiet
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_the_linear_kernel_with_weights_is_the_perceptron_with_weights(k, keep):
+    rng = np.random.default_rng(k)
+    X, y = rng.integers(-4, 5, (60, 3)).astype(float), rng.integers(0, k, 60)
+    weight = rng.integers(0, 4, 60) / 4.0
+    settings = {"max_iter": 6, "random_state": 5, "keep": keep, "patience": None}
+    dual = KernelPerceptron("linear", **settings).fit(X, y, weight)
+    primal = Perceptron(**settings).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(dual.coef_, primal.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dual.intercept_, primal.intercept_, rtol=1e-12, atol=1e-12)
+    for name in ("mistakes", "objective", "norm"):
+        np.testing.assert_allclose(dual.history_[name], primal.history_[name], rtol=1e-11)
+    numbers = np.where(y == 1, 1.0, -1.0) if k == 2 else y
+    source = ArraySource(X, numbers, np.arange(k), weight)
+    of_source = KernelPerceptron("linear", **settings).fit(source)
+    np.testing.assert_array_equal(of_source.dual_coef_, dual.dual_coef_)
+
+
+@quiet
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_kernel_rows_of_weight_0_are_as_if_absent(kernel, make):
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((80, 3)), rng.integers(0, 2, 80)
+    weight = rng.integers(0, 3, 80).astype(float)
+    X[weight == 0.0] *= 100.0  # which would change gamma
+    kept = weight > 0.0
+    settings = {"shuffle": False, "max_iter": 5}
+    some = KernelPerceptron(kernel, **settings).fit(make(X[kept]), y[kept], weight[kept])
+    every = KernelPerceptron(kernel, **settings).fit(make(X), y, weight)
+    np.testing.assert_allclose(every.dual_coef_, some.dual_coef_, rtol=1e-12)
+    new = rng.standard_normal((20, 3))
+    np.testing.assert_allclose(
+        every.decision_function(new), some.decision_function(new), rtol=1e-9, atol=1e-12
+    )
+    twice = np.repeat(X, weight.astype(int), axis=0)
+    expected = 1.0 / (3 * twice.var())  # a row of weight 2 counts twice
+    assert every.trace_.kernel.gamma == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_recording_of_the_kernel_perceptron_needs_the_weights_of_the_fit():
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 1, 1, 0]
+    weight = [1.0, 2.0, 1.0, 3.0]
+    clf = KernelPerceptron("poly", degree=2, shuffle=False, keep="last").fit(X, y, weight)
+    recording = clf.trace_.recording(X, y, weight)
+    found = np.zeros(4)
+    for changes in recording.columns.coefficients:
+        for _, row, amount in changes:
+            found[row] += amount
+    np.testing.assert_allclose(found[clf.support_], clf.dual_coef_[0], rtol=1e-14)
+    with pytest.raises(ValueError, match="sum to 4, but in the fit to 7;"):
+        clf.trace_.recording(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, 2.0], r"has shape \(2,\), expected \(4,\)"),
+        ([1.0, -1.0, 1.0, 1.0], "must not be negative"),
+        ([1.0, np.nan, 1.0, 1.0], "NaN or infinity"),
+        ([0.0, 0.0, 0.0, 0.0], "zero for every row"),
+        ([1.0, 0.0, 0.0, 1.0], "rows of only one class"),
+    ],
+)
+def test_bad_weights_leave_the_earlier_kernel_perceptron(weight, message):
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 1, 1, 0]
+    clf = KernelPerceptron(random_state=0).fit(X, y)
+    before = dict(vars(clf))
+    with pytest.raises(ValueError, match=message):
+        clf.fit(X, y, sample_weight=weight)
+    assert all(vars(clf)[name] is value for name, value in before.items())
+    assert vars(clf).keys() == before.keys()
 
 
 def test_equal_weights_change_no_bit():

@@ -157,13 +157,13 @@ def test_cross_validation_of_a_source_in_memory():
     options = {"l2s": 6, "cv": 4}
     folds = fold_of(240, options["cv"])
     splits = [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(4)]
-    of_arrays = LinearClassifierCV(**options | {"cv": splits}).fit(X, y, WEIGHT)
-    of_source = LinearClassifierCV(**options).fit(whole(y, WEIGHT))
+    of_arrays = LinearClassifierCV(**options | {"cv": splits}, scoring=None).fit(X, y, WEIGHT)
+    of_source = LinearClassifierCV(**options, scoring=None).fit(whole(y, WEIGHT))
     assert of_source.l2_ == of_arrays.l2_
     assert np.array_equal(of_source._weights(), of_arrays._weights())
     for name, column in of_arrays.cv_results_.items():
         assert np.array_equal(of_source.cv_results_[name], column)
-    loo = LinearClassifierCV("squared", l2s=4, cv="loo")
+    loo = LinearClassifierCV("squared", l2s=4, cv="loo", scoring=None)
     assert loo.fit(whole(y)).l2_ == loo.fit(X, y).l2_
 
 
@@ -229,17 +229,20 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     assert np.array_equal(clf.fit(source).decision_function(X), scores)
     assert clf.score(source) == np.mean(clf.predict(X) == y)
     assert clf.score(chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
-    with pytest.raises(ValueError, match="does not support sample weights"):
-        clf.fit(whole(y, WEIGHT))
+    weighted = clf.fit(form(X), y, sample_weight=WEIGHT).decision_function(X)
+    assert not np.array_equal(weighted, scores)
+    assert np.array_equal(clf.fit(whole(y, WEIGHT)).decision_function(X), weighted)
+    with pytest.raises(TypeError, match="sample_weight was also given"):
+        clf.fit(source, sample_weight=WEIGHT)
 
 
 @pytest.mark.parametrize("cv", ["loo", 1, [(np.arange(9), np.arange(9, 12))]])
 def test_folds_of_a_source_that_is_read_in_blocks_are_a_number(cv):
     with pytest.raises(ValueError, match="folds of Chunked, which is read block by block"):
-        LinearClassifierCV(cv=cv).fit(chunked(whole(LABELS[2])))
+        LinearClassifierCV(cv=cv, scoring=None).fit(chunked(whole(LABELS[2])))
 
 
 def test_a_fold_without_a_class_is_refused():
     y = np.where(np.arange(240) == 17, "rare", LABELS[2])
     with pytest.raises(ValueError, match=r"trains on 2 of 3 classes.*use fewer folds"):
-        LinearClassifierCV(cv=3).fit(chunked(whole(y)))
+        LinearClassifierCV(cv=3, scoring=None).fit(chunked(whole(y)))

@@ -63,7 +63,7 @@ def test_fits_go_on_from_a_sparse_matrix_and_leave_an_array():
 
 def test_every_linear_classifier_has_them_once_it_is_fitted():
     X, y = problem()
-    for clf in (LinearClassifier(), LinearClassifierCV(l2s=3, cv=2), Perceptron()):
+    for clf in (LinearClassifier(), LinearClassifierCV(l2s=3, cv=2, scoring=None), Perceptron()):
         with pytest.raises(NotFittedError):
             clf.sparsify()
         with pytest.raises(NotFittedError):

@@ -276,11 +276,13 @@ def test_leaving_out_single_rows_is_refused():
     X, y, _ = data()
     for loss in ("squared", "logistic"):
         with pytest.raises(ValueError, match=r"cv='loo' .*standardize=True .*use cv=5"):
-            LinearClassifierCV(loss, cv="loo", standardize=True).fit(X, y)
+            LinearClassifierCV(loss, cv="loo", standardize=True, scoring=None).fit(X, y)
 
 
 def test_the_grid_of_penalties_is_that_of_scaled_rows():
     X, y, _ = data()
     Z, _, _ = scaled_by_hand(X)
-    one = LinearClassifierCV(l2s=3, cv=3, standardize=True).fit(X, y).l2_path_
-    np.testing.assert_allclose(one, LinearClassifierCV(l2s=3, cv=3).fit(Z, y).l2_path_, rtol=1e-9)
+    one = LinearClassifierCV(l2s=3, cv=3, standardize=True, scoring=None).fit(X, y).l2_path_
+    np.testing.assert_allclose(
+        one, LinearClassifierCV(l2s=3, cv=3, scoring=None).fit(Z, y).l2_path_, rtol=1e-9
+    )

@@ -41,7 +41,7 @@ def runs() -> dict[str, tuple[Any, np.ndarray]]:
         "coordinate descent": (Linear(l1=0.01, solver=sx.CoordinateDescent(), tol=1e-12), TWO),
         "interior point": (Linear("hinge", solver=sx.InteriorPoint(), tol=1e-12), TWO),
         "proximal point": (Linear("hinge", solver=sx.ProximalPoint(), tol=1e-12), TWO),
-        "cross-validation": (sx.LinearClassifierCV(cv=3, l2s=3), TWO),
+        "cross-validation": (sx.LinearClassifierCV(cv=3, l2s=3, scoring=None), TWO),
         "kernel": (sx.KernelPerceptron(random_state=0), TWO),
     }
 

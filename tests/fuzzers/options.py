@@ -261,7 +261,9 @@ def check_cv(
     rows = sp.csr_array(X) if rng.random() < 0.3 else X
 
     def make(solver: Any) -> Any:
-        return sx.LinearClassifierCV(**given, solver=solver).fit(rows, y, sample_weight=weight)
+        return sx.LinearClassifierCV(**given, solver=solver, scoring=None).fit(
+            rows, y, sample_weight=weight
+        )
 
     clf, refusal = accepted(make, draw_solvers(rng))
     if clf is None:

@@ -50,7 +50,7 @@ HEALTHY = [
     (LinearClassifier("tanh_squared", l2=1e-2), overlapping(300, 4)),
     (LinearClassifier(l2=1e-3), clouds(200, 3, k=4)),
     (LinearClassifier(l2=0.0), overlapping(500, 2)),
-    (LinearClassifierCV(l2s=5), overlapping(300, 4)),
+    (LinearClassifierCV(l2s=5, scoring=None), overlapping(300, 4)),
     (Perceptron(random_state=0), clouds()),
     (Perceptron(random_state=0), clouds(k=3)),
     (Perceptron(update="batch", start="sum"), clouds()),

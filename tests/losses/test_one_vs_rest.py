@@ -105,7 +105,7 @@ def test_probabilities_of_rows_far_from_every_class():
 def test_partial_fit_cross_validation_and_certificate():
     stream = LinearClassifier(NAME, l2=0.01).partial_fit(X, THREE)
     assert stream.trace_.loss == OneVsRest(Logistic())
-    found = LinearClassifierCV(NAME, l2s=[1.0, 0.01], cv=3).fit(X, THREE)
+    found = LinearClassifierCV(NAME, l2s=[1.0, 0.01], cv=3, scoring=None).fit(X, THREE)
     assert found.l2_ == 0.01
     certificate = certify(LinearClassifier(NAME, l2=0.01).fit(X, THREE), X, THREE)
     assert certificate.proven

@@ -148,7 +148,7 @@ class OwnClassifier(LinearClassifier):
         (Perceptron(learning_rate=lambda t: 1.0), "learning_rate is '.*lambda.*set_params"),
         (Perceptron(random_state=np.random.default_rng(0)), "random_state is 'Generator'"),
         (KernelPerceptron(np.dot), "kernel is 'dot'"),
-        (LinearClassifierCV(cv=KFold(3)), "cv is 'KFold'"),
+        (LinearClassifierCV(cv=KFold(3), scoring=None), "cv is 'KFold'"),
         (OwnClassifier(), "got a OwnClassifier"),
         (make_pipeline(LinearClassifier()), "got a pipeline.*standardize=True.*export"),
         (LinearClassifier, "got a "),

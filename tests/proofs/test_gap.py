@@ -195,7 +195,7 @@ def test_a_chunk_proves_nothing():
 
 def test_the_last_fit_of_cross_validation_is_proven():
     X, y, *_ = problem(16, 2)
-    clf = LinearClassifierCV(l2s=[0.1, 0.01], cv=2).fit(X, y)
+    clf = LinearClassifierCV(l2s=[0.1, 0.01], cv=2, scoring=None).fit(X, y)
     assert clf.stop_ == "optimal"
     assert clf.gap_ <= clf.tol * clf.objective_
 

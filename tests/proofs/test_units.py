@@ -137,7 +137,9 @@ def test_bounds_of_other_weights_than_those_kept_are_rounded_at_their_size(loss,
 
 def test_searches_and_paths_return_what_they_judge():
     X, Z, y = data(2, 1e8)
-    clf = LinearClassifierCV("hinge", l2s=[1e-2], cv=2, tol=1e-9, standardize=True).fit(X, y)
+    clf = LinearClassifierCV(
+        "hinge", l2s=[1e-2], cv=2, tol=1e-9, standardize=True, scoring=None
+    ).fit(X, y)
     assert_true(clf, X, Z, y, 1e8)
     found = path(X, y, standardize=True, strengths=[1e-3], l1_ratio=1e-9, tol=1e-9)
     fit = found.at(1e-3)

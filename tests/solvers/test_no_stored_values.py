@@ -82,8 +82,8 @@ def test_perceptrons_and_cross_validation():
     dense, sparse = np.zeros((20, 3)), sp.csr_array((20, 3))
     for make in (
         lambda: Perceptron(max_iter=10, random_state=0),
-        lambda: LinearClassifierCV("hinge", l2s=[1.0, 0.1], cv=3, random_state=0),
-        lambda: LinearClassifierCV("squared", l2s=[1.0, 0.1], cv="loo"),
+        lambda: LinearClassifierCV("hinge", l2s=[1.0, 0.1], cv=3, random_state=0, scoring=None),
+        lambda: LinearClassifierCV("squared", l2s=[1.0, 0.1], cv="loo", scoring=None),
     ):
         one, other = make().fit(dense, Y), make().fit(sparse, Y)
         np.testing.assert_array_equal(one.predict(dense), other.predict(sparse))

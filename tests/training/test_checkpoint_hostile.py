@@ -54,7 +54,7 @@ FITS = {
         "poly", keep="voted", max_iter=3, random_state=0, **more
     ),
     "budget": lambda **more: KernelPerceptron(budget=6, max_iter=3, random_state=0, **more),
-    "cv": lambda **more: LinearClassifierCV(cv=3, l2s=[0.1, 0.01], **more),
+    "cv": lambda **more: LinearClassifierCV(cv=3, l2s=[0.1, 0.01], **more, scoring=None),
 }
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::RuntimeWarning"

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..config import LinkedToPages
 from ..data import Source
-from ..data.containers import words_told
 from ..data.labels import check_labels, numbers
-from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
-from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
-from ..kernels.gaussian import goes_by_blocks
+from ..data.validation import check_weights, sound_rows, weighed_classes
+from ..kernels import Kernel, Linear, Matrix
 from ..kernels.perceptron import KernelPerceptronRun
-from ..kernels.update_rules import update_rule
 from ..losses.rivals import predicted_labels
 from ..numeric import checks
-from ..numeric.registry import as_plain
-from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
-from ..schedules import LearningRate, as_schedule
+from ..schedules import LearningRate
 from ..training.loop import Callback, Loop, history
 from ..training.progress import progress_line
 from ..training.run import Run
-from ..training.stopping import Stop, StoppingRules
+from ..training.stopping import StoppingRules
 from .feature_space import FeatureSpace
-from .kernel_expansion import KernelExpansion, rows_and_labels
+from .kernel_expansion import KernelExpansion, rows_labels_weights
+from .kernel_parameters import KernelParameters
 from .kernel_trace import KernelTrace
 from .sources import accuracy, check_features, refuse_labels_beside
-from .thresholds import KERNEL_CACHE_MB
 
 
-class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
+class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEstimator):
     """The perceptron in the dual: it accesses the rows only through a kernel.
 
     The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so scores
@@ -56,8 +51,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         returns (len(A), len(B)). With "precomputed", X is the kernel matrix: (n, n) to fit, and
         (rows, n) to classify.
     gamma : {"scale", "auto"} or float
-        For rbf, poly, sigmoid and laplacian. "scale": 1 / (features * X.var()); "auto": 1 /
-        features.
+        For rbf, poly, sigmoid and laplacian. "scale": 1 / (features * X.var()), where a row counts
+        by its sample weight; "auto": 1 / features.
     degree : int
         Degree of poly.
     coef0 : float
@@ -95,7 +90,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
     fit_intercept : bool
         Whether to add 1 to the kernel.
     class_weight : dict, "balanced" or None
-        Weights of the classes.
+        Weights of the classes, times the sample weights.
     random_state : int, Generator, RandomState or None
         Seed of the shuffles.
     callbacks : sequence of callables
@@ -149,7 +144,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
     Not available, unlike in :class:`Perceptron`: ``l2`` (a decay at every row would change all
     coefficients at every row, and the bias separately), ``update="batch"`` (it needs the whole
     kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
-    coefficients of unknown rows), ``keep="best"``, sample weights and ``partial_fit``.
+    coefficients of unknown rows), ``keep="best"`` and ``partial_fit``.
 
     Memory: the cache, the supports, and some numbers per row and class (about 15 for two classes);
     never the whole kernel matrix, and no copy of dense rows with "rbf", in float64 or float32.
@@ -223,11 +218,15 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
 
     # ---- training ------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on all rows, X and y or a source in memory, until a rule stops it."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on all rows, X and y or a source in memory, until a rule stops it.
+
+        A mistake adds its row times the step size and its weight, relative to the mean weight, as
+        in :class:`Perceptron`; rows of weight 0 are ignored.
+        """
         if isinstance(X, Source):
-            refuse_labels_beside(y, None)
-            X, y = rows_and_labels(X)
+            refuse_labels_beside(y, sample_weight)
+            X, y, sample_weight = rows_labels_weights(X)
         stop = self._checked_stop()
         # The loop for dense Gaussians reads either type, so that float32 rows are not copied.
         found = sound_rows(X)[0]
@@ -235,8 +234,9 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         rows = self._checked_rows(found, [np.float64, np.float32] if either else np.float64)
         labels = check_labels(y)
         check_consistent_length(rows, labels)
-        kernel = self._checked_kernel(rows)
-        classes, weight, _ = weighed_classes(labels, None, None, self.class_weight)
+        sample_weight = check_weights(sample_weight, len(labels))
+        kernel = self._checked_kernel(rows, sample_weight)
+        classes, weight, _ = weighed_classes(labels, None, sample_weight, self.class_weight)
         run = self._run(kernel, rows, classes, numbers(labels, classes), weight)
         stop = replace(stop, cycle=run.repeats)
         space = FeatureSpace()
@@ -245,7 +245,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             rules, self.callbacks, progress=progress_line(self.verbose),
             solver_state=partial(space.expected_state, run.scores.shape),
         )  # fmt: skip
-        settings = partial(self._run_settings, rows, labels, stop, kernel)
+        settings = partial(self._run_settings, rows, labels, sample_weight, stop, kernel)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
         with whole.begun():
@@ -257,86 +257,10 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
         self.trace_ = KernelTrace(
             kernel, self.learning_rate, self.shuffle, self.fit_intercept, self.class_weight,
-            self.budget, classes, run.seed, len(labels), self.n_iter_, why,
+            self.budget, classes, run.seed, len(labels), self.n_iter_, why, run.weight_sum,
         )  # fmt: skip
         self._keep(run, kernel, rows, loop.rule)
         return self
-
-    def _run_settings(
-        self, rows: Matrix, labels: AnyArray, stop: Stop, kernel: Kernel
-    ) -> dict[str, Any]:
-        """Everything that a run depends on, except its seed."""
-        rules = asdict(stop)
-        del rules["max_iter"]
-        schedule = as_schedule(self.learning_rate)
-        source = array_source(check_rows(rows), labels, class_weight=self.class_weight)
-        return {
-            "kernel": kernel.to_dict(rows), "fit_intercept": self.fit_intercept,
-            "learning_rate": as_plain("KernelPerceptron.learning_rate", schedule),
-            "shuffle": self.shuffle, "keep": self.keep, "budget": self.budget, "stop": rules,
-            "data": source.fingerprint(),
-        }  # fmt: skip
-
-    def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
-        """Convert X to CSR or a C-contiguous array."""
-        with words_told(X):
-            return check_array(
-                X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
-            )
-
-    def _checked_stop(self) -> Stop:
-        checks.switch("verbose", self.verbose)
-        for name in ("shuffle", "fit_intercept"):
-            checks.flag(name, getattr(self, name))
-        checks.callables("callbacks", self.callbacks)
-        checks.choice("keep", self.keep, ("auto", "last", "average", "voted"))
-        if self.cache_mb is not None:
-            checks.number("cache_mb", self.cache_mb)
-        bound = checks.whole("budget", self.budget, optional=True)
-        if bound and self.keep in ("average", "voted"):
-            raise ValueError(
-                f"budget={self.budget!r} cannot be used with keep={self.keep!r}: past weights "
-                "need every former support; use keep='auto' or 'last', or budget=None"
-            )
-        return Stop(
-            max_iter=checks.whole("max_iter", self.max_iter),
-            no_mistakes=True,
-            tol=checks.number("tol", self.tol, optional=True),
-            max_norm=checks.number("max_norm", self.max_norm, optional=True),
-            patience=checks.whole("patience", self.patience, optional=True),
-        )
-
-    def _checked_kernel(self, rows: Matrix) -> Kernel:
-        if not callable(self.kernel):
-            checks.choice("kernel", self.kernel, NAMES)
-        degree = checks.whole("degree", self.degree)
-        coef0 = checks.number("coef0", self.coef0, least=-LARGEST_FLOAT)
-        kernel = get_kernel(self.kernel, rows, gamma=self.gamma, degree=degree, coef0=coef0)
-        if isinstance(kernel, Precomputed) and rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"kernel='precomputed' needs the square kernel matrix of the training rows, one "
-                f"row and one column for each, but X has shape {rows.shape}"
-            )
-        return kernel
-
-    def _run(
-        self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, weight: Array | None
-    ) -> KernelPerceptronRun:
-        cache = self.cache_mb
-        if cache is None:
-            cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else KERNEL_CACHE_MB
-        rng = np.random.default_rng(checks.seed(self.random_state))
-        return KernelPerceptronRun(
-            update_rule(numbers, len(classes)),
-            KernelCache(kernel, rows, float(self.fit_intercept), cache * 2**20),
-            np.ones(len(numbers)) if weight is None else weight,
-            as_schedule(self.learning_rate),
-            self.shuffle,
-            int(rng.integers(2**62)),  # as in Perceptron: one seed, one order of rows
-            self.budget,
-            logs=self.keep == "voted",
-            averages=self.keep in ("auto", "average") and self.budget is None,
-        )
 
     def _keep(self, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, rule: str) -> None:
         """Set the model from the last complete pass, and the reason why the run ended."""

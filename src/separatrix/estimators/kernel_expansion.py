@@ -23,20 +23,15 @@ def as_matrix(X: RowsLike) -> Matrix:
     return host_rows_of(X).as_matrix()
 
 
-def rows_and_labels(source: Source) -> tuple[Matrix, AnyArray]:
-    """Rows and labels of a source in memory, whose rows must have equal weights."""
+def rows_labels_weights(source: Source) -> tuple[Matrix, AnyArray, Array | None]:
+    """Rows, labels and weights of a source in memory."""
     if not isinstance(source, InMemory):
         raise TypeError(
             f"KernelPerceptron compares all pairs of rows and needs them in memory, but "
             f"{type(source).__name__} does not hold them in memory: fit some of them, "
             "fit(source.sample(10_000)), or all of them with Perceptron().fit(source)"
         )
-    if source.weight is not None and np.any(source.weight != 1.0):
-        raise ValueError(
-            "KernelPerceptron does not support sample weights, and those of the source are not all "
-            "1: use Perceptron().fit(source), or a source without weights"
-        )
-    return as_matrix(source.block().X), labels_of(source)
+    return as_matrix(source.block().X), labels_of(source), source.weight
 
 
 @dataclass(frozen=True)

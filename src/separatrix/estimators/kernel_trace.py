@@ -27,7 +27,8 @@ from ..training.recording import Recording
 from ..training.recording.columns import MOST_ROWS, MOST_STEPS, StepColumns, margins_of
 from ..training.recording.recording import MOST_TOLD
 from ..training.recording.words import end_of_pass, number
-from .kernel_expansion import rows_and_labels
+from .kernel_expansion import rows_labels_weights
+from .sources import refuse_labels_beside
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,16 @@ class KernelTrace:
     n_rows: int
     n_iter: int
     stop: str
+    weight_sum: float | None = None
+    """Sum of the weights of the rows; None in models of earlier versions, which had none."""
 
-    def recording(self, X: Any, y: Any = None, *, max_steps: int = MOST_STEPS) -> Recording:
+    def recording(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, max_steps: int = MOST_STEPS
+    ) -> Recording:
         """Record the fit step by step, for viewing: see :class:`Recording`.
 
-        The fit is repeated on the same data, at most 2,000 rows: X and y, or a source in memory.
+        The fit is repeated on the same data, at most 2,000 rows: X and y with the sample weights of
+        the fit, or a source in memory.
         One step processes one row, correct or not; steps after ``max_steps`` are left out.
         """
         if self.n_rows > MOST_ROWS:
@@ -60,7 +66,8 @@ class KernelTrace:
         if self.budget is not None:
             raise ValueError("a recording cannot show the removal of supports: set budget=None")
         if isinstance(X, Source):
-            X, y = rows_and_labels(X)
+            refuse_labels_beside(y, sample_weight)
+            X, y, sample_weight = rows_labels_weights(X)
         rows = check_array(sound_rows(X)[0], accept_sparse="csr", dtype=np.float64, order="C")
         labels = check_labels(y)
         check_consistent_length(rows, labels)
@@ -69,8 +76,13 @@ class KernelTrace:
                 f"X has {len(labels)} rows, but the fit had {self.n_rows}; a recording needs the "
                 "data of the fit"
             )
-        weight = weighed_classes(labels, None, None, self.class_weight)[1]
+        weight = weighed_classes(labels, None, sample_weight, self.class_weight)[1]
         run = self._run(rows, labels, np.ones(len(labels)) if weight is None else weight)
+        if self.weight_sum is not None and run.weight_sum != self.weight_sum:
+            raise ValueError(
+                f"the weights of the rows sum to {run.weight_sum:g}, but in the fit to "
+                f"{self.weight_sum:g}; pass the same sample_weight to recording"
+            )
         columns = columns_of(run, self._kernel_matrix(rows, rows), self.n_iter, max_steps)
         signs = np.asarray(run.rule.y)
         story = KernelStory(columns, self.classes.tolist(), signs, self.fit_intercept)

@@ -29,10 +29,13 @@ array([[ 4.,  4.],
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..numeric import checks
+from ..numeric.types import Array
 from .cache import KernelCache
 from .functions import (
     Custom,
@@ -81,6 +84,7 @@ def get_kernel(
     gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 1.0,
+    weight: Array | None = None,
 ) -> Kernel:
     """Return a kernel by name, or wrap a callable; gamma is resolved on the training rows."""
     if callable(kernel):
@@ -94,7 +98,7 @@ def get_kernel(
         return Precomputed()
     if kernel == "linear":
         return Linear()
-    number = resolve_gamma(gamma, rows)
+    number = resolve_gamma(gamma, rows, weight)
     if kernel == "poly":
         return Polynomial(number, degree, coef0)
     if kernel == "sigmoid":
@@ -102,16 +106,17 @@ def get_kernel(
     return Gaussian(number) if kernel == "rbf" else Laplacian(number)
 
 
-def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
+def resolve_gamma(gamma: str | float, rows: Matrix, weight: Array | None = None) -> float:
     """Resolve gamma for these rows, by the rules of scikit-learn's SVC.
 
-    "scale": 1 / (features * variance of all entries), 1 if that is 0; "auto": 1 / features.
+    "scale": 1 / (features * variance of all entries), 1 if that is 0; "auto": 1 / features. The
+    entries count by the weights of their rows.
     """
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / int(rows.shape[1])
     if isinstance(gamma, str) and gamma == "scale":
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = _variance(rows)
+            variance = _variance(rows, weight)
         found = 1.0 / (int(rows.shape[1]) * variance) if variance > 0.0 else 1.0
         if not (np.isfinite(variance) and 0.0 < found < np.inf):
             raise ValueError(
@@ -125,10 +130,26 @@ def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
     return float(gamma)
 
 
-def _variance(rows: Matrix) -> float:
+def _variance(rows: Matrix, weight: Array | None) -> float:
     """Variance of all entries; dense rows in blocks, because NumPy's ``var`` would copy them."""
+    if weight is not None and np.ptp(weight) > 0.0:
+        return _weighted_variance(rows, weight / weight.max())
     if sp.issparse(rows):
         return float(rows.multiply(rows).mean() - rows.mean() ** 2)
     mean, size = rows.mean(dtype=np.float64), max(1, AT_ONCE // rows.shape[1])
     blocks = (rows[start : start + size] for start in range(0, len(rows), size))
     return float(sum(np.square(block - mean).sum() for block in blocks) / rows.size)
+
+
+def _weighted_variance(rows: Matrix, weight: Array) -> float:
+    """The same with weights of the rows, as if a row of weight 2 was there twice."""
+    total, d = float(weight.sum()), rows.shape[1]
+    if sp.issparse(rows):
+        mean = float(np.sum(weight @ rows)) / (total * d)
+        squared = float(np.sum(weight @ rows.multiply(rows)))
+        return squared / (total * d) - mean**2
+    size = max(1, AT_ONCE // d)
+    parts = [slice(start, start + size) for start in range(0, len(rows), size)]
+    mean = math.fsum(np.sum(weight[at] @ rows[at]) for at in parts) / (total * d)
+    squares = (np.sum(weight[at] @ np.square(rows[at] - mean)) for at in parts)
+    return math.fsum(squares) / (total * d)

@@ -226,7 +226,7 @@ def test_verdicts(client):
 
 def test_cross_validation(client):
     X, y, weight = problem()
-    model = LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3)
+    model = LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3, scoring=None)
     there = clone(model).fit(*in_chunks(X, y, weight))
     source = ArraySource(X, np.where(y == "bee", 1.0, -1.0), np.array(["ant", "bee"]), weight)
     here = clone(model).fit(source)

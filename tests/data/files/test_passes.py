@@ -201,7 +201,13 @@ def test_folds_are_standardised_without_a_pass_more(tmp_path, passes):
         before = len(passes)
         with warnings.catch_warnings(action="ignore"):
             clf = LinearClassifierCV(
-                l2s=[0.1], cv=3, solver=LBFGS(), tol=None, max_iter=2, standardize=standardize
+                l2s=[0.1],
+                cv=3,
+                solver=LBFGS(),
+                tol=None,
+                max_iter=2,
+                standardize=standardize,
+                scoring=None,
             )
             clf.fit(source)
         found.append(len(passes) - before)

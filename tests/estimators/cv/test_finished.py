@@ -15,6 +15,9 @@ from separatrix import LBFGS, Checkpoint, CoordinateAscent, LinearClassifierCV
 from separatrix.estimators.cv import FoldPath, search
 from separatrix.training.checkpoint_file import read
 
+# Some best scores are those of the smallest l2, which these tests are not about.
+pytestmark = pytest.mark.filterwarnings("ignore:the best score is that of")
+
 X, Y = overlapping(60, 3)
 
 
@@ -58,7 +61,7 @@ def same(one, other):
     ids=["hinge", "single rows", "L-BFGS", "loo"],
 )
 def test_finished_fits_are_kept(tmp_path, monkeypatch, settings):
-    clf = LinearClassifierCV(l2s=[1e-1, 1e-2, 1e-3], **settings)
+    clf = LinearClassifierCV(l2s=[1e-1, 1e-2, 1e-3], **{"scoring": None, **settings})
     made = counted(monkeypatch)
     whole = clone(clf).fit(X, Y)
     in_all = len(made)
@@ -110,7 +113,7 @@ def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
 @quiet
 def test_folds_with_fits_of_their_own_are_kept_as_they_were(tmp_path, monkeypatch):
     """A fold that the path did not settle is fitted alone, from where the path left it."""
-    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2], cv=3)
+    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2], cv=3, scoring=None)
     follow = FoldPath.fit
 
     def unsettled(self, l2):
@@ -140,7 +143,7 @@ def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
     def rows():
         return separatrix.read(tmp_path / "X.npy", target=str(tmp_path / "y.npy"), block_rows=13)
 
-    clf = LinearClassifierCV(l2s=[1e-1, 1e-2], cv=3, standardize=True)
+    clf = LinearClassifierCV(l2s=[1e-1, 1e-2], cv=3, standardize=True, scoring=None)
     made = counted(monkeypatch)
     whole = clone(clf).fit(rows())
     assert len(made) == 6
@@ -158,7 +161,9 @@ def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
 @pytest.mark.parametrize("settings", [{"loss": "hinge"}, {"solver": LBFGS()}], ids=str)
 def test_max_iter_may_change(tmp_path, monkeypatch, settings):
     """Fits that ended by themselves are kept; those that it cut are made again."""
-    clf = LinearClassifierCV(l2s=[10.0, 1e-4], cv=3, random_state=0, **settings)
+    clf = LinearClassifierCV(
+        l2s=[10.0, 1e-4], cv=3, random_state=0, **{"scoring": None, **settings}
+    )
     made, fit = [], search.minimize
 
     def minimize(*args, **options):
@@ -182,7 +187,7 @@ def test_max_iter_may_change(tmp_path, monkeypatch, settings):
 
 @quiet
 def test_fewer_passes_than_the_last_fit_made_are_refused(tmp_path):
-    clf = LinearClassifierCV(l2s=[0.1], cv=3, solver=LBFGS())
+    clf = LinearClassifierCV(l2s=[0.1], cv=3, solver=LBFGS(), scoring=None)
     clf.set_params(callbacks=[Checkpoint(tmp_path / "run")]).fit(X, Y)
     with pytest.raises(ValueError, match=rf"cannot go on from {tmp_path}.*run.*max_iter.*never"):
         clone(clf).set_params(max_iter=1).fit(X, Y)
@@ -190,7 +195,7 @@ def test_fewer_passes_than_the_last_fit_made_are_refused(tmp_path):
 
 @quiet
 def test_another_search_is_refused(tmp_path):
-    clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0)
+    clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0, scoring=None)
     clf.set_params(callbacks=[Checkpoint(tmp_path / "run")]).fit(X, Y)
     for change, named in (({"l2s": [0.1, 0.02]}, "l2s"), ({"tol": 1e-3}, "tol")):
         with pytest.raises(ValueError, match=f"another run: {named} was"):
@@ -201,7 +206,7 @@ def test_another_search_is_refused(tmp_path):
 
 @quiet
 def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
-    clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0)
+    clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0, scoring=None)
     whole, keep, fit = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), search.minimize
     made = []
 
@@ -224,7 +229,7 @@ def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
 
 @quiet
 def test_sigterm_keeps_the_folds_that_were_fitted_together(tmp_path, monkeypatch):
-    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3)
+    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3, scoring=None)
     whole, keep, follow, made = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), FoldPath.fit, []
 
     def terminated(self, l2):

@@ -19,6 +19,9 @@ from separatrix import (
 )
 from separatrix.estimators.cv import leave_one_out, press
 
+# Some best scores are those of the smallest l2, which these tests are not about.
+pytestmark = pytest.mark.filterwarnings("ignore:the best score is that of")
+
 X, Y = overlapping(90, 5, seed=1)
 L2S = np.logspace(0, -4, 6)
 RIGHT = 1e-4  # how far a score may be off
@@ -112,7 +115,7 @@ def test_every_row_at_every_l2_is_scored_by_the_fit_without_it(name, loss):
 def test_rows_are_left_out_without_a_bias_too(make):
     X, y = TABLES["noise"]
     settings = {"l2s": [1e-2, 1e-5], "cv": "loo", "scoring": "loss", "fit_intercept": False}
-    clf = LinearClassifierCV(**settings).fit(make(X + 1.0), y)
+    clf = LinearClassifierCV(**{"scoring": None, **settings}).fit(make(X + 1.0), y)
     expected = [losses_left_out(X + 1.0, y, "logistic", l2, False).mean() for l2 in (1e-2, 1e-5)]
     np.testing.assert_allclose(-clf.cv_results_["mean_test_score"], expected, rtol=1e-4)
 
@@ -210,10 +213,12 @@ def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, mon
 
 
 def test_a_check_belongs_to_its_fit():
-    clf = LinearClassifierCV(l2s=[0.1], cv="loo").fit(X, Y)
+    clf = LinearClassifierCV(l2s=[0.1], cv="loo", scoring=None).fit(X, Y)
     assert hasattr(clf, "loo_check_")
     assert not hasattr(clf.set_params(cv=3).fit(X, Y), "loo_check_")
-    assert not hasattr(LinearClassifierCV(l2s=[0.1], cv="loo").set_params(cv=3), "loo_check_")
+    assert not hasattr(
+        LinearClassifierCV(l2s=[0.1], cv="loo", scoring=None).set_params(cv=3), "loo_check_"
+    )
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -221,8 +226,8 @@ def test_logistic_leave_one_out_is_near_brute_force(intercept):
     rows, labels = overlapping(60, 3, seed=1)
     l2s = np.logspace(0, -2, 4)
     settings = {"l2s": l2s, "scoring": "loss", "fit_intercept": intercept, "tol": 1e-12}
-    clf = LinearClassifierCV(cv="loo", **settings).fit(rows, labels)
-    brute = LinearClassifierCV(cv=LeaveOneOut(), **settings).fit(rows, labels)
+    clf = LinearClassifierCV(cv="loo", **{"scoring": None, **settings}).fit(rows, labels)
+    brute = LinearClassifierCV(cv=LeaveOneOut(), **{"scoring": None, **settings}).fit(rows, labels)
     np.testing.assert_allclose(
         clf.cv_results_["mean_test_score"], brute.cv_results_["mean_test_score"], rtol=0.02
     )

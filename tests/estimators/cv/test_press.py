@@ -11,6 +11,9 @@ from wide_rows import WAYS, columns, go, losses_of, wide
 from separatrix import LinearClassifierCV
 from separatrix.estimators.cv import press, row_space
 
+# Some best scores are those of the smallest l2, which these tests are not about.
+pytestmark = pytest.mark.filterwarnings("ignore:the best score is that of")
+
 STORED = {
     "dense": np.asarray,
     "float32": lambda X: np.asarray(X, np.float32),
@@ -114,11 +117,13 @@ def test_folds_score_a_row_of_weight_2_as_the_row_twice(loss, scoring):
     copies = np.repeat(np.arange(24), times)
     settings = {"loss": loss, "l2s": [1.0, 1e-1], "scoring": scoring, "tol": 1e-10}
     splits = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(3)]
-    weighted = LinearClassifierCV(cv=splits, **settings).fit(X, y, times)
+    weighted = LinearClassifierCV(cv=splits, **{"scoring": None, **settings}).fit(X, y, times)
     splits = [
         (np.flatnonzero(fold[copies] != i), np.flatnonzero(fold[copies] == i)) for i in range(3)
     ]
-    repeated = LinearClassifierCV(cv=splits, **settings).fit(X[copies], y[copies])
+    repeated = LinearClassifierCV(cv=splits, **{"scoring": None, **settings}).fit(
+        X[copies], y[copies]
+    )
     for name in ("mean_test_score", "std_test_score", "standard_error", "split1_test_score"):
         found, expected = weighted.cv_results_[name], repeated.cv_results_[name]
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-9)
@@ -129,9 +134,9 @@ def test_rows_of_weight_0_are_as_if_absent_and_all_weights_may_be_multiplied():
     weight = np.array([1.0, 2.0, 0.0, 1.0, 0.5, 3.0, 1.0, 0.0, 1.0, 1.0])
     kept = weight > 0
     settings = {"loss": "squared", "l2s": [1.0, 1e-2], "cv": "loo", "scoring": "loss"}
-    some = LinearClassifierCV(**settings).fit(X[kept], y[kept], weight[kept])
+    some = LinearClassifierCV(**{"scoring": None, **settings}).fit(X[kept], y[kept], weight[kept])
     for factor in (1.0, 1e-200, 1e200):
-        every = LinearClassifierCV(**settings).fit(X, y, factor * weight)
+        every = LinearClassifierCV(**{"scoring": None, **settings}).fit(X, y, factor * weight)
         found = losses_of(every, 10)
         assert np.all(np.isnan(found[~kept]))
         np.testing.assert_allclose(found[kept], losses_of(some, kept.sum()), rtol=1e-9)

@@ -51,26 +51,27 @@ def test_groups_reach_the_splitter(cv, scoring, make, enabled):
 
 def test_what_nobody_asks_for_is_refused():
     with pytest.raises(TypeError, match="not color, taste: other arguments reach a splitter"):
-        LinearClassifierCV().fit(X, Y, taste=None, color=GROUPS, groups=GROUPS)
+        LinearClassifierCV(scoring=None).fit(X, Y, taste=None, color=GROUPS, groups=GROUPS)
     with pytest.raises(ValueError, match="'groups' parameter should not be None"):
-        LinearClassifierCV(cv=GroupKFold(3)).fit(X, Y)
+        LinearClassifierCV(cv=GroupKFold(3), scoring=None).fit(X, Y)
     with pytest.raises(ValueError, match="ignores groups: use scikit-learn's cv=LeaveOneGroupOut"):
-        LinearClassifierCV(cv="loo").fit(X, Y, groups=GROUPS)
+        LinearClassifierCV(cv="loo", scoring=None).fit(X, Y, groups=GROUPS)
     with pytest.raises(ValueError, match="inconsistent"):
-        LinearClassifierCV(cv=GroupKFold(3)).fit(X, Y, groups=GROUPS[:50])
+        LinearClassifierCV(cv=GroupKFold(3), scoring=None).fit(X, Y, groups=GROUPS[:50])
     with pytest.warns(UserWarning, match="groups parameter is ignored by StratifiedKFold"):
-        LinearClassifierCV(l2s=[1.0]).fit(X, Y, groups=GROUPS)
-    plain = LinearClassifierCV(l2s=[1.0]).fit(X, Y)
-    np.testing.assert_array_equal(LinearClassifierCV(l2s=[1.0]).fit(X, Y, groups=None).coef_,
+        LinearClassifierCV(l2s=[1.0], scoring=None).fit(X, Y, groups=GROUPS)
+    plain = LinearClassifierCV(l2s=[1.0], scoring=None).fit(X, Y)
+    np.testing.assert_array_equal(
+        LinearClassifierCV(l2s=[1.0], scoring=None).fit(X, Y, groups=None).coef_,
                                   plain.coef_)  # fmt: skip
 
 
 @pytest.mark.usefixtures("routing")
 def test_what_nobody_asks_for_is_refused_by_routing_too():
     with pytest.raises(TypeError, match=r"unexpected argument.*color"):
-        LinearClassifierCV().fit(X, Y, color=GROUPS)
+        LinearClassifierCV(scoring=None).fit(X, Y, color=GROUPS)
     with pytest.raises(TypeError, match=r"unexpected argument.*groups"):
-        LinearClassifierCV(cv=3).fit(X, Y, groups=GROUPS)
+        LinearClassifierCV(cv=3, scoring=None).fit(X, Y, groups=GROUPS)
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
         LinearClassifierCV(cv=3, scoring="accuracy").fit(X, Y, sample_weight=WEIGHT)
 
@@ -88,7 +89,7 @@ def test_weights_reach_a_scorer_that_asks_for_them(asks):
             weight = WEIGHT[test] if asks else None
             assert score == pytest.approx(fit.score(X[test], Y[test], weight))
     # The default score is weighted without asking.
-    default = LinearClassifierCV(l2s=L2S, cv=GroupKFold(3), tol=1e-10)
+    default = LinearClassifierCV(l2s=L2S, cv=GroupKFold(3), tol=1e-10, scoring=None)
     default.fit(X, Y, sample_weight=WEIGHT, groups=GROUPS)
     assert np.array_equal(of_folds(default), of_folds(clf)) == asks
 
@@ -125,11 +126,13 @@ def test_routes_are_those_of_scikit_learns_own():
 
 @pytest.mark.usefixtures("routing")
 def test_groups_go_through_pipelines_and_outer_folds():
-    inner = make_pipeline(StandardScaler(), LinearClassifierCV(l2s=L2S, cv=GroupKFold(2)))
+    inner = make_pipeline(
+        StandardScaler(), LinearClassifierCV(l2s=L2S, cv=GroupKFold(2), scoring=None)
+    )
     found = sklearn_cross_validate(
         inner, X, Y, cv=GroupKFold(3), params={"groups": GROUPS}, return_estimator=True
     )
     for (train, _), fit in zip(GroupKFold(3).split(X, Y, GROUPS), found["estimator"], strict=True):
-        alone = LinearClassifierCV(l2s=L2S, cv=GroupKFold(2))
+        alone = LinearClassifierCV(l2s=L2S, cv=GroupKFold(2), scoring=None)
         alone.fit(StandardScaler().fit_transform(X[train]), Y[train], groups=GROUPS[train])
         np.testing.assert_array_equal(fit[-1].coef_, alone.coef_)

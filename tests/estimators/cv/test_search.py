@@ -81,7 +81,9 @@ def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
             folds.append(scores)
 
     X, y = overlapping()
-    clf = LinearClassifierCV(l2s=4, cv=3, standardize=standardize, callbacks=[Watch()]).fit(X, y)
+    clf = LinearClassifierCV(
+        l2s=4, cv=3, standardize=standardize, callbacks=[Watch()], scoring=None
+    ).fit(X, y)
     assert paths == [clf.l2_path_.tolist()]
     each = [clf.cv_results_[f"split{i}_test_score"].tolist() for i in range(3)]
     assert folds == (each if standardize else [])

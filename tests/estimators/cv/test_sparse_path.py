@@ -13,6 +13,9 @@ from sklearn.model_selection import StratifiedKFold
 import separatrix
 from separatrix import Checkpoint, LinearClassifier, LinearClassifierCV, path
 
+# Some best scores are those of the smallest l2, which these tests are not about.
+pytestmark = pytest.mark.filterwarnings("ignore:the best score is that of")
+
 
 def mean_losses(X, y, strengths, ratio, folds=3, **given):
     """Minus the mean logistic loss of rows left out, (folds, strengths), by tight fits."""
@@ -82,8 +85,8 @@ def test_strengths_that_are_given_are_all_tried_on_sparse_rows_with_features_nob
     p = np.ones(400)
     p[6] = 0.5
     given = {"l1_ratio": 1.0, "strengths": [0.01, 0.1, 0.03], "cv": 3}
-    clf = LinearClassifierCV(**given, penalty_weights=p).fit(wide.tocsr(), y)
-    dense = LinearClassifierCV(**given, penalty_weights=p[5:11]).fit(X, y)
+    clf = LinearClassifierCV(**given, penalty_weights=p, scoring=None).fit(wide.tocsr(), y)
+    dense = LinearClassifierCV(**given, penalty_weights=p[5:11], scoring=None).fit(X, y)
     assert clf.cv_results_["strength"].tolist() == [0.1, 0.03, 0.01]
     np.testing.assert_allclose(
         clf.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"]
@@ -96,9 +99,11 @@ def test_strengths_that_are_given_are_all_tried_on_sparse_rows_with_features_nob
 
 def test_three_classes_groups_and_a_selection():
     X, y = problem(n=150, d=8, k=3)
-    clf = LinearClassifierCV(l1_ratio=1.0, strengths=[0.2, 0.1], groups="classes", cv=3).fit(X, y)
+    clf = LinearClassifierCV(
+        l1_ratio=1.0, strengths=[0.2, 0.1], groups="classes", cv=3, scoring=None
+    ).fit(X, y)
     assert np.all((clf.coef_ != 0).all(axis=0) == (clf.coef_ != 0).any(axis=0))
-    lasso = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, tol=1e-10).fit(X, y)
+    lasso = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, tol=1e-10, scoring=None).fit(X, y)
     net = Net("logistic", X, y, lasso.l1_, 0.0)
     W = np.column_stack([lasso.coef_, lasso.intercept_])
     assert net.violation(W).max() < 1e-4
@@ -113,7 +118,10 @@ def test_a_source_has_the_same_strengths(tmp_path):
     np.savetxt(tmp_path / "rows.csv", table, "%.17g", ",", header=names, comments="")
     source = separatrix.read(tmp_path / "rows.csv", target="label")
     given = {"l1_ratio": 1.0, "strengths": 3, "cv": 3, "standardize": True}
-    clf, other = LinearClassifierCV(**given).fit(source), LinearClassifierCV(**given).fit(X, y)
+    clf, other = (
+        LinearClassifierCV(**given, scoring=None).fit(source),
+        LinearClassifierCV(**given, scoring=None).fit(X, y),
+    )
     np.testing.assert_allclose(clf.cv_results_["strength"], other.cv_results_["strength"])
     assert clf.cv_results_["mean_test_score"].max() > 0.6
 
@@ -122,7 +130,7 @@ def test_a_search_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     X, y = problem(n=100, d=6)
     given = {"l1_ratio": [0.5, 1.0], "strengths": 3, "cv": 3}
     keep = Checkpoint(tmp_path / "run")
-    first = LinearClassifierCV(**given, callbacks=[keep]).fit(X, y)
+    first = LinearClassifierCV(**given, callbacks=[keep], scoring=None).fit(X, y)
     made, fit = [], separatrix.estimators.cv.search.minimize
 
     def counted(*args, **kwargs):
@@ -130,17 +138,21 @@ def test_a_search_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
         return fit(*args, **kwargs)
 
     monkeypatch.setattr(separatrix.estimators.cv.search, "minimize", counted)
-    again = LinearClassifierCV(**given, callbacks=[Checkpoint(tmp_path / "run")]).fit(X, y)
+    again = LinearClassifierCV(**given, callbacks=[Checkpoint(tmp_path / "run")], scoring=None).fit(
+        X, y
+    )
     assert not made
     np.testing.assert_array_equal(again.coef_, first.coef_)
-    other = LinearClassifierCV(**given | {"strengths": 4}, callbacks=[Checkpoint(tmp_path / "run")])
+    other = LinearClassifierCV(
+        **given | {"strengths": 4}, callbacks=[Checkpoint(tmp_path / "run")], scoring=None
+    )
     with pytest.raises(ValueError, match="another"):
         other.fit(X, y)
 
 
 def test_what_the_other_kind_of_path_told_is_gone():
     X, y = problem(n=100, d=6)
-    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3).fit(X, y)
+    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, scoring=None).fit(X, y)
     assert not hasattr(clf, "l2_path_")
     assert clone(clf).l1_ratio == 1.0
     clf.set_params(l1_ratio=None, l2s=3).fit(X, y)
@@ -171,7 +183,7 @@ def test_what_the_other_kind_of_path_told_is_gone():
 )
 def test_bad_input_is_refused(given, said):
     X, y = problem(n=100, d=6)
-    clf = LinearClassifierCV(**given)
+    clf = LinearClassifierCV(**given, scoring=None)
     with pytest.raises(ValueError, match=said):
         clf.fit(X, y)
     assert not hasattr(clf, "coef_")
@@ -180,5 +192,5 @@ def test_bad_input_is_refused(given, said):
 def test_a_strength_that_selects_nothing_is_said():
     X, y = problem()
     with pytest.warns(UserWarning, match="l1=100 is so large that no feature is selected"):
-        clf = LinearClassifierCV(l1_ratio=1.0, strengths=[100.0], cv=3).fit(X, y)
+        clf = LinearClassifierCV(l1_ratio=1.0, strengths=[100.0], cv=3, scoring=None).fit(X, y)
     assert not clf.coef_.any()

@@ -39,7 +39,9 @@ def perceptron():
 
 
 def search(rows, labels):
-    return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0).fit(rows, labels)
+    return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0, scoring=None).fit(
+        rows, labels
+    )
 
 
 IRIS = load_iris(return_X_y=True)

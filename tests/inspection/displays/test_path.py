@@ -14,7 +14,7 @@ X, Y = load_iris(return_X_y=True)
 
 def test_weights_are_those_of_single_fits_and_scores_those_of_the_search():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    clf = LinearClassifierCV(l2s=[1e-3, 1e-1, 10.0], cv=4, rule="one_standard_error")
+    clf = LinearClassifierCV(l2s=[1e-3, 1e-1, 10.0], cv=4, rule="one_standard_error", scoring=None)
     clf.fit(frame, Y == 1)
     display = PathDisplay.from_estimator(clf, frame, Y == 1)
     assert display.l2s.tolist() == [10.0, 1e-1, 1e-3]
@@ -79,7 +79,7 @@ def test_several_classes_without_scores():
 
 
 def test_what_has_no_path_is_refused():
-    clf = LinearClassifierCV(l2s=3).fit(X, Y)
+    clf = LinearClassifierCV(l2s=3, scoring=None).fit(X, Y)
     for call, error, words in (
         (lambda: PathDisplay.from_estimator(Perceptron(), X, Y), TypeError, "no path of l2"),
         (lambda: PathDisplay.from_estimator(LinearClassifier(), X, Y), ValueError, "give l2s"),
@@ -95,7 +95,7 @@ def test_what_has_no_path_is_refused():
 
 
 def test_a_search_along_strengths_says_where_its_weights_are():
-    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3).fit(X, Y == 1)
+    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, scoring=None).fit(X, Y == 1)
     with pytest.raises(ValueError, match=r"separatrix\.path"):
         PathDisplay.from_estimator(clf, X, Y == 1)
     with pytest.raises(ValueError, match=r"separatrix\.path"):

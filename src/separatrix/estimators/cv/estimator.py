@@ -6,15 +6,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ...data import InMemory, Source
-from ...data.arrays import as_arrays
-from ...data.cluster.dask_input import dask_source, is_dask
-from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...losses import Loss, get_loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
@@ -23,15 +19,16 @@ from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
-from ..sources import labels_of
 from ..sparse import SparseModel
-from . import leave_one_out, row_hash
+from . import leave_one_out
 from .candidates import Candidates, checked_ratios, described, in_l2, in_strength, tried_penalty
 from .finished import FinishedFits, LastFit
 from .leave_one_out import LeaveOneOutCheck
-from .results import Unfinished, chosen, results
+from .results import Unfinished, chosen, results, text_of_end
+from .rows import given_rows, occupied
+from .scores import NEW_DEFAULT, UNSAID, meant_scoring, name_of
 from .search import PenaltySearch
-from .splits import Given, Metadata, routed
+from .splits import metadata_router, routed
 
 
 class LinearClassifierCV(SparseModel):
@@ -57,7 +54,8 @@ class LinearClassifierCV(SparseModel):
         As in :class:`LinearClassifier`.
     l2s : int or array
         The number of values, on a logarithmic grid of eight decades that starts where the penalty
-        outweighs the data; or the values. Not used with ``l1_ratio``.
+        outweighs the data, and a warning says so if the smallest has the best score; or the values.
+        Not used with ``l1_ratio``.
     l1_ratio : None, float or list of float
         Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). If several are
         given, the best is used, and ``rule`` chooses along its path. None: the path in ``l2``.
@@ -79,10 +77,13 @@ class LinearClassifierCV(SparseModel):
         would be left out one at a time. "loo" uses square matrices of the rows or the features,
         whichever are fewer. It is refused for more than 8192 of these, which would take 4.3 GB, and
         with ``l1_ratio``.
-    scoring : None, "loss", str or callable
-        None: accuracy. "loss": minus the mean loss of the held-out rows. Both are weighted within
-        each fold, and folds count equally, as in scikit-learn. Other values as in scikit-learn,
-        without weights (with "loo" only "accuracy", which is the same as None).
+    scoring : "loss", None, str or callable
+        "loss": minus the mean loss of the held-out rows. None: accuracy, which for a rare class is
+        often best where the features have no effect. Both are weighted within each fold, and folds
+        count equally, as in scikit-learn. Other values as in scikit-learn, without weights (with
+        "loo" only "accuracy", which is the same as None). The default, "warn", is "loss" with a
+        FutureWarning, because it was None before (for the perceptron loss, which is least at zero
+        weights, it is still None, without a warning). The next version will not warn.
     rule : {"best", "one_standard_error"}
         Choose the l2, or strength, with the best mean score (the largest in a tie), or the largest
         whose score is within one standard error of the best.
@@ -189,7 +190,7 @@ class LinearClassifierCV(SparseModel):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from separatrix import LinearClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LinearClassifierCV("squared", cv="loo").fit(X, y)
+    >>> clf = LinearClassifierCV("squared", cv="loo", scoring=None).fit(X, y)
     >>> len(clf.l2_path_), round(float(clf.cv_results_["mean_test_score"].max()), 3)
     (20, 0.953)
     """
@@ -214,7 +215,7 @@ class LinearClassifierCV(SparseModel):
         penalty_weights: Any = None,
         groups: Any = None,
         cv: Any = 5,
-        scoring: Any = None,
+        scoring: Any = UNSAID,
         rule: str = "best",
         solver: str | Solver = "auto",
         max_iter: int = 1000,
@@ -256,14 +257,15 @@ class LinearClassifierCV(SparseModel):
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
+            scoring = self._scoring
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-            given = self._given(X, y, sample_weight, metadata)
-            settings, given = self._occupied(settings, given)
+            given = given_rows(self, X, y, sample_weight, metadata, scoring)
+            settings, given = occupied(settings, given, self.standardize)
             settings, source = self._standardized(settings, given.source)
             objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # raises errors early
             if isinstance(self.cv, str):
-                leave_one_out.check_arguments(self.cv, self.scoring, objective, self.standardize)
+                leave_one_out.check_arguments(self.cv, scoring, objective, self.standardize)
             paths = self._paths(objective)
             keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
             self._finished = FinishedFits(keeps, partial(self._run_settings, objective, paths))
@@ -271,14 +273,19 @@ class LinearClassifierCV(SparseModel):
             with self._finished.begun():
                 searches = [
                     PenaltySearch(
-                        self, settings, objective, given, each, self._finished, unfinished
+                        self, settings, objective, given, each, scoring, self._finished, unfinished
                     )
                     for each in paths
                 ]
                 self._fit_the_best(searches, rule)
             del self._finished
+        if scoring is not self.scoring and scoring is not None:
+            warnings.warn(NEW_DEFAULT, FutureWarning, stacklevel=2)
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(getattr(self, "l1_", 0.0))
+        own_grid = checks.is_integer(self.l2s if self.l1_ratio is None else self.strengths)
+        if own_grid and (text := text_of_end(self.cv_results_, paths[0].name)):
+            warnings.warn(text, UserWarning, stacklevel=2)
         if unfinished.values:
             warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
@@ -291,17 +298,6 @@ class LinearClassifierCV(SparseModel):
         paths = in_l2(self.l2s, objective)
         self.l2_path_ = paths[0].values
         return paths
-
-    def _occupied(self, settings: FitSettings, given: Given) -> tuple[FitSettings, Given]:
-        """Remove features that no row stores, unless folds are scaled separately."""
-        occupied = None if self.standardize else occupied_features(given.source)
-        if occupied is None:
-            return settings, given
-        features = FeatureMap(given.source.n_features, occupied=occupied)
-        fewer = given._replace(source=with_features(given.source, occupied))
-        settings.penalty.check_features(given.source.n_features)
-        penalty = settings.penalty.on_features(occupied)
-        return replace(settings, features=features, penalty=penalty), fewer
 
     def _fit_the_best(self, searches: list[PenaltySearch], rule: str) -> None:
         """Search, then fit all rows with the chosen penalty."""
@@ -328,31 +324,14 @@ class LinearClassifierCV(SparseModel):
         self._note_fit(settings, solver, result)
         self._finish(objective, result)
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, metadata: Metadata) -> Given:
-        """The rows, and the metadata for assigning them to folds."""
-        if is_dask(X):
-            X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        if not isinstance(X, Source):
-            source = self._source(X, y, sample_weight)
-            return Given(source, self.cv, metadata, X, np.asarray(y))
-        if self.scoring not in (None, "loss"):
-            raise TypeError(
-                f"scoring={self.scoring!r} needs arrays, but {type(X).__name__} is a "
-                "source: set scoring=None or 'loss', or call fit(X, y)"
-            )
-        if not isinstance(X, InMemory):
-            folds = row_hash.check_folds(self.cv, type(X).__name__)
-            return Given(self._given_source(X, y, sample_weight), folds, metadata)
-        source = as_arrays(cast(InMemory, self._given_source(X, y, sample_weight)))
-        labels, cv = labels_of(source), self.cv
-        if checks.is_integer(cv):
-            cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
-        return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
-
     def _settings(self) -> FitSettings:
         given = self.l1_ratio, self.strengths, self.penalty_weights, self.groups, self.cv
         loss = get_loss(self.loss)
         return self._loss_settings(loss, tried_penalty(loss, *given))
+
+    @property
+    def _scoring(self) -> Any:
+        return meant_scoring(self.scoring, get_loss(self.loss))
 
     @property
     def penalty(self) -> str:
@@ -361,16 +340,7 @@ class LinearClassifierCV(SparseModel):
 
     def get_metadata_routing(self) -> Any:
         """Routing of other arguments than X and y: to the splitter, and to a scorer."""
-        from sklearn.metrics import get_scorer
-        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-
-        router = MetadataRouter(owner=self).add_self_request(self)
-        to = MethodMapping().add(caller="fit", callee="split")
-        router.add(splitter=self.cv, method_mapping=to)
-        if self.scoring not in (None, "loss"):
-            to = MethodMapping().add(caller="fit", callee="score")
-            router.add(scorer=get_scorer(self.scoring), method_mapping=to)
-        return router
+        return metadata_router(self, self._scoring)
 
     def _callbacks(self) -> tuple[Callback, ...]:
         """The callbacks, with checkpoints replaced by the saved state of the search."""
@@ -379,11 +349,10 @@ class LinearClassifierCV(SparseModel):
 
     def _run_settings(self, objective: Objective, paths: list[Candidates]) -> dict[str, Any]:
         """Everything that all fits of the search depend on."""
-        scoring = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
         return {
             "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
             **described(paths),
-            "penalty": objective.penalty.to_dict(), "scoring": scoring, "rule": self.rule,
-            "tol": self.tol, "standardize": self.standardize,
+            "penalty": objective.penalty.to_dict(), "scoring": name_of(self._scoring),
+            "rule": self.rule, "tol": self.tol, "standardize": self.standardize,
             "data": objective.source.fingerprint(),
         }  # fmt: skip

@@ -63,6 +63,25 @@ def chosen(table: dict[str, AnyArray], rule: str) -> int:
     return int(np.argmax(within))
 
 
+def text_of_end(table: dict[str, AnyArray], name: str) -> str:
+    """A warning if only the smallest value of a grid has the best score; else empty.
+
+    The largest needs none: it outweighs the data, and a larger one would hardly differ from it.
+    """
+    mean, values = table["mean_test_score"], table[name]
+    best = np.flatnonzero(mean == mean.max())
+    path = values
+    if "l1_ratio" in table:
+        path = values[table["l1_ratio"] == table["l1_ratio"][best[0]]]
+    if len(path) < 2 or np.any(values[best] != path[-1]):
+        return ""
+    return (
+        f"the best score is that of {name} = {path[-1]:.3g}, the smallest of the grid, so an even "
+        "smaller one may be better: scale the features (standardize=True), or give smaller values, "
+        f"{'l2s' if name == 'l2' else 'strengths'}=np.geomspace(largest, smallest, number)"
+    )
+
+
 @dataclass
 class Unfinished:
     """Fits that ended before their minimum."""

@@ -16,6 +16,26 @@ from .splits import Given
 from .sums import ScoreSums
 from .thresholds import WEIGHTS_AT_ONCE
 
+UNSAID = "warn"
+"""The default of ``scoring``."""
+NEW_DEFAULT = (
+    "LinearClassifierCV now chooses by the loss of held-out rows unless scoring is given; before, "
+    "it chose by accuracy. Set scoring='loss' to keep this choice without a warning, or "
+    "scoring=None for accuracy"
+)
+
+
+def meant_scoring(scoring: Any, loss: Loss) -> Any:
+    """The given ``scoring``, or the default: the loss, but accuracy if it is least at zero."""
+    if not isinstance(scoring, str) or scoring != UNSAID:
+        return scoring
+    return None if loss.for_classes(2).homogeneous else "loss"
+
+
+def name_of(scoring: Any) -> str:
+    """How a checkpoint recognises it."""
+    return scoring if isinstance(scoring, str) else type(scoring).__name__
+
 
 def fold_scores(scoring: Any, loss: Loss, test: Source, weights: Iterator[Array]) -> list[float]:
     """Weighted accuracy on the test rows of a fold, or minus their weighted mean loss.
@@ -52,13 +72,15 @@ def mean_scores(
     return mean
 
 
-def scorer_scores(clf: Any, given: Given, test: Ints, weights: Iterable[Array]) -> list[float]:
+def scorer_scores(
+    clf: Any, scoring: Any, given: Given, test: Ints, weights: Iterable[Array]
+) -> list[float]:
     """The score of one fold by a scikit-learn scorer, with its requested metadata."""
     from sklearn.metrics import check_scoring
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import _check_method_params
 
-    scorer, X, y = check_scoring(clf, clf.scoring), given.X, given.y
+    scorer, X, y = check_scoring(clf, scoring), given.X, given.y
     params = _check_method_params(X, given.metadata.score, indices=test)
     X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
     found: list[float] = []

@@ -54,12 +54,14 @@ class PenaltySearch:
     """The fits that choose a penalty, with scores on the held-out rows."""
 
     clf: LossModel
-    """The estimator with solver and scoring; scorers see it with the weights of each fit."""
+    """The estimator with the solver; scorers see it with the weights of each fit."""
     settings: FitSettings
     objective: Objective
     """The objective on all rows, standardised if requested."""
     given: Given
     candidates: Candidates
+    scoring: Any
+    """How held-out rows are scored: None (accuracy), "loss" or a scorer of scikit-learn."""
     finished: FinishedFits
     unfinished: Unfinished = field(default_factory=Unfinished)
 
@@ -109,7 +111,7 @@ class PenaltySearch:
     def _folds(self) -> SearchResult:
         """Scores by fits to all folds together, as far as these are possible."""
         objective, of_features = self._in_row_space()
-        source, scoring = as_arrays(objective.in_memory), self.clf.scoring
+        source, scoring = as_arrays(objective.in_memory), self.scoring
         folds, others = disjoint(objective, splits(self.given, source))
         known, fits = self._together(folds) if others is None else ([], [])
         mine = folds.splits
@@ -137,12 +139,14 @@ class PenaltySearch:
         of_features: Callable[[Array], Array] = np.asarray,
     ) -> list[float]:
         """Scores on the test rows of a fold, for each of the weights of their coordinates."""
-        if self.clf.scoring in (None, "loss"):
-            found = fold_scores(self.clf.scoring, self.objective.loss, test, weights)
+        if self.scoring in (None, "loss"):
+            found = fold_scores(self.scoring, self.objective.loss, test, weights)
         else:
             self.clf.classes_ = self.given.source.classes
             rows = cast(Subset, test).rows
-            found = scorer_scores(self.clf, self.given, rows, map(of_features, weights))
+            found = scorer_scores(
+                self.clf, self.scoring, self.given, rows, map(of_features, weights)
+            )
         self._notify("scored", found)
         return found
 
@@ -209,7 +213,7 @@ class PenaltySearch:
         together = partial(self._settled, stop=stop)
         alone = partial(self._settled, stop=stop, solver=Newton())
         scores, check = leave_one_out.scores(
-            self.objective, self.l2s, self.clf.scoring, together, alone
+            self.objective, self.l2s, self.scoring, together, alone
         )
         return SearchResult(scores, check=check, weight=self.objective.in_memory.weight)
 

@@ -43,6 +43,20 @@ def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
     return metadata
 
 
+def metadata_router(owner: Any, scoring: Any) -> Any:
+    """Routing of other arguments than X and y: to the splitter, and to a scorer."""
+    from sklearn.metrics import get_scorer
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+    router = MetadataRouter(owner=owner).add_self_request(owner)
+    to = MethodMapping().add(caller="fit", callee="split")
+    router.add(splitter=owner.cv, method_mapping=to)
+    if scoring not in (None, "loss"):
+        to = MethodMapping().add(caller="fit", callee="score")
+        router.add(scorer=get_scorer(scoring), method_mapping=to)
+    return router
+
+
 class Given(NamedTuple):
     """Rows, and what assigns them to folds; in memory also the input of splitters and scorers."""
 

@@ -72,7 +72,7 @@ class PathDisplay:
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LinearClassifierCV, PathDisplay
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = LinearClassifierCV(l2s=8).fit(X, y == 2)
+    >>> clf = LinearClassifierCV(l2s=8, scoring="loss").fit(X, y == 2)
     >>> display = PathDisplay.from_estimator(clf, X, y == 2)
     >>> len(display.weights_), display.best_l2 == clf.l2_
     (4, True)

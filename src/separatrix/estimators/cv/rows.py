@@ -1,0 +1,54 @@
+"""The rows of a search: from the arguments of ``fit`` to a source, and what assigns it to folds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from ...data import InMemory, Source
+from ...data.arrays import as_arrays
+from ...data.cluster.dask_input import dask_source, is_dask
+from ...data.feature_map import FeatureMap, occupied_features, with_features
+from ...numeric import checks
+from ..base import FitSettings
+from ..sources import labels_of
+from . import row_hash
+from .splits import Given, Metadata
+
+
+def given_rows(
+    clf: Any, X: Any, y: Any, sample_weight: Any, metadata: Metadata, scoring: Any
+) -> Given:
+    """The rows of a fit of this estimator, and the metadata for assigning them to folds."""
+    if is_dask(X):
+        X, y, sample_weight = dask_source(X, y, sample_weight), None, None
+    if not isinstance(X, Source):
+        source = clf._source(X, y, sample_weight)
+        return Given(source, clf.cv, metadata, X, np.asarray(y))
+    if scoring not in (None, "loss"):
+        raise TypeError(
+            f"scoring={scoring!r} needs arrays, but {type(X).__name__} is a "
+            "source: set scoring=None or 'loss', or call fit(X, y)"
+        )
+    if not isinstance(X, InMemory):
+        folds = row_hash.check_folds(clf.cv, type(X).__name__)
+        return Given(clf._given_source(X, y, sample_weight), folds, metadata)
+    source = as_arrays(cast(InMemory, clf._given_source(X, y, sample_weight)))
+    labels, cv = labels_of(source), clf.cv
+    if checks.is_integer(cv):
+        cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
+    return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
+
+
+def occupied(settings: FitSettings, given: Given, standardize: bool) -> tuple[FitSettings, Given]:
+    """Remove features that no row stores, unless folds are scaled separately."""
+    found = None if standardize else occupied_features(given.source)
+    if found is None:
+        return settings, given
+    features = FeatureMap(given.source.n_features, occupied=found)
+    fewer = given._replace(source=with_features(given.source, found))
+    settings.penalty.check_features(given.source.n_features)
+    penalty = settings.penalty.on_features(found)
+    return replace(settings, features=features, penalty=penalty), fewer
