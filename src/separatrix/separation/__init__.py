@@ -13,10 +13,11 @@ from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
+from . import single_features
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Decision, SeparabilitySearch
+from .search import Decision
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -72,7 +73,7 @@ def separability(
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
     scaled, powers = rescaled(rows)
-    decision = SeparabilitySearch(scaled, exact).decide()
+    decision = single_features.decision(scaled, exact)
     pairs = _pairs(scaled, decision.verdict)
     return _result(rows, powers, decision, exact, names, pairs)
 
@@ -92,7 +93,7 @@ def decide(
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:
         scaled, powers = rescaled(counted)
-        decision = SeparabilitySearch(scaled, budget=budget).decide()
+        decision = single_features.decision(scaled, budget=budget)
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
@@ -195,6 +196,6 @@ def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
     return {
         (labels[a], labels[b]): verdict
         if verdict == "separable"
-        else SeparabilitySearch(SignedRows(rows.source, (a, b), rows.intercept)).decide().verdict
+        else single_features.decision(SignedRows(rows.source, (a, b), rows.intercept)).verdict
         for a, b in combinations(range(len(labels)), 2)
     }

@@ -22,11 +22,11 @@ class ReadBudget:
     def __init__(self, most: float, n_rows: int) -> None:
         self.left, self.n_rows = most, n_rows
 
-    def read(self) -> None:
-        """Count one read of all rows."""
-        if self.left < 1:
+    def read(self, share: float = 1.0) -> None:
+        """Count one read of all rows, or of a share of them that is in memory."""
+        if self.left < share:
             raise OutOfReads
-        self.left -= 1
+        self.left -= share
 
     def multiply(self, rows: float) -> None:
         """Count products with rows that were read before: a share of a read."""
@@ -36,20 +36,23 @@ class ReadBudget:
 
 
 class CountedSource(WrappedSource):
-    """A source with a read limit: every sum over its blocks, and every pass, counts as a read."""
+    """A source with a read limit: every sum over its blocks, and every pass, counts as a read.
 
-    def __init__(self, source: Source, budget: ReadBudget) -> None:
+    If it holds a share of the rows, that share of a read is counted.
+    """
+
+    def __init__(self, source: Source, budget: ReadBudget, share: float = 1.0) -> None:
         super().__init__(source)
-        self.budget = budget
+        self.budget, self.share = budget, share
 
     def blocks(self) -> Iterator[Block]:
         """Count one read."""
-        self.budget.read()
+        self.budget.read(self.share)
         return self.source.blocks()
 
     def total(self, sum: Sum[T]) -> T:
         """Count one read, even if few rows are selected."""
-        self.budget.read()
+        self.budget.read(self.share)
         return self.source.total(sum)
 
 

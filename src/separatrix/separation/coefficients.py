@@ -19,7 +19,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from . import rational, thresholds
 from .scales import rescaled
 from .search import SeparabilitySearch, WeakSeparator
-from .settled import Weights, rounded, spanning
+from .settled import Weights, rounded, spanned, spanning
 from .signed_rows import SignedRows
 
 NEGLIGIBLE_TERM = 1e-9  # of the largest term w_j x_j
@@ -35,10 +35,10 @@ def infinite_coefficients(
     weights that these rows span. For the others a linear program decides the sign.
     """
     rows, powers = rescaled(rows)
-    identified = rational.axes_spanned(spanning(rows, rows.all()))
+    identified = spanned(rows, rows.all())[1].axes()
     if direction is None:  # overlapping
         return ["finite" if known else "not identified" for known in identified]
-    pinned = rational.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
+    pinned = spanned(rows, np.asarray(boundary, np.int64))[1].axes() if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
     powers = np.append(powers, 0)[: rows.width]
     with np.errstate(over="ignore", under="ignore"):  # lost values are computed again

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..numeric.types import AnyArray, Array, Ints
+from . import modular
 from .budget import spend, spend_on_integers
 
-PRIMES = (33554393, 33554383, 33554371)  # below 2^25: products of two, summed, fit int64
-LIMB = 20  # bits
-TERMS = 1 << 12  # most products of numbers below 2^25 in one sum of int64
+LIMB = 24  # bits: with the 23 of a residue, 2^16 products summed fit int64
 
 Exact = AnyArray  # of Python's own integers, which do not overflow
 
@@ -106,10 +105,10 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
 
     Free unknowns take the values of the hint, or 0.
     """
-    for prime in PRIMES:
-        residues = (A % prime).astype(np.int64)
-        rows, columns = pivots(residues, prime)
-        x = _with_free(A, b, rows, columns, prime, hint)
+    for prime in modular.PRIMES:
+        found = modular.eliminated(modular.residues(A, prime), prime)
+        rows = np.sort(found.rows[: len(found.columns)])
+        x = _with_free(A, b, rows, np.sort(found.columns), prime, hint)
         if x is not None and np.array_equal(A.dot(x.numerators), b * x.denominator):
             return x
     return None
@@ -132,12 +131,12 @@ def eliminated(A: Exact, b: Exact) -> Fractions:
 
 def dependent(A: Exact) -> bool:
     """Whether the columns are dependent modulo a prime."""
-    residues = (A % PRIMES[0]).astype(np.int64)
-    return len(pivots(residues, PRIMES[0])[1]) < len(residues.T)
+    prime = modular.PRIMES[0]
+    return len(modular.eliminated(modular.residues(A, prime), prime).columns) < A.shape[1]
 
 
 def _with_free(
-    A: Exact, b: Exact, rows: list[int], columns: list[int], prime: int, hint: Any
+    A: Exact, b: Exact, rows: Ints, columns: Ints, prime: int, hint: Any
 ) -> Fractions | None:
     n = A.shape[1]
     free = np.setdiff1d(np.arange(n), columns)
@@ -155,57 +154,9 @@ def _with_free(
     return Fractions(numerators, inner.denominator * given.denominator)
 
 
-def pivots(residues: Ints, prime: int) -> tuple[list[int], list[int]]:
-    """Rows and columns of a largest square part that is not singular modulo the prime."""
-    M = residues.copy()
-    place = np.arange(len(M))
-    columns: list[int] = []
-    rank = 0
-    for j in range(M.shape[1]):
-        if rank == len(M):
-            break
-        nonzero = np.flatnonzero(M[rank:, j])
-        if len(nonzero) == 0:
-            continue
-        i = rank + int(nonzero[0])
-        M[[rank, i]], place[[rank, i]] = M[[i, rank]], place[[i, rank]]
-        M[rank, j:] = M[rank, j:] * pow(int(M[rank, j]), -1, prime) % prime
-        below = M[rank + 1 :, j:]
-        below[:] = (below - M[rank + 1 :, j, None] * M[rank, j:]) % prime
-        columns.append(j)
-        rank += 1
-    return place[:rank].tolist(), columns
-
-
-def _inverse(residues: Ints, prime: int) -> Ints:
-    n = len(residues)
-    M = np.hstack([residues, np.eye(n, dtype=np.int64)])
-    for j in range(n):
-        _eliminated(M, j, j, prime)
-    return M[:, n:]
-
-
-def _eliminated(M: Ints, rank: int, j: int, prime: int) -> bool:
-    """Whether a row from ``rank`` on has an entry in column j; it becomes the only one there.
-
-    That row is exchanged with row ``rank``, and its entry becomes 1.
-    """
-    nonzero = np.flatnonzero(M[rank:, j])
-    if len(nonzero) == 0:
-        return False
-    i = rank + int(nonzero[0])
-    M[[rank, i]] = M[[i, rank]]
-    M[rank] = M[rank] * pow(int(M[rank, j]), -1, prime) % prime
-    factor = M[:, j].copy()
-    factor[rank] = 0
-    some = np.flatnonzero(factor)
-    M[some] = (M[some] - factor[some, None] * M[rank]) % prime
-    return True
-
-
 def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
     """Solution of a square system that is not singular modulo the prime."""
-    inverse = _inverse((B % prime).astype(np.int64), prime)
+    inverse = modular.inverse(modular.residues(B, prime), prime)
     limbs = _limbs(B)
     residual, solution, power = b.copy(), np.zeros(len(b), object), 1
     bits = sum(int(sum(v * v for v in row)).bit_length() / 2 + 1 for row in B)
@@ -213,7 +164,8 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
     steps, attempt = 0, 4
     while True:
         spend(10.0 * len(b) + len(limbs) * B.size / 500.0)
-        digit = _product(inverse, (residual % prime).astype(np.int64), prime)
+        digit = modular.product(inverse, modular.residues(residual, prime), prime)
+        digit = digit.astype(np.int64)
         solution = solution + digit.astype(object) * power
         taken = np.zeros(len(b), object)
         for place, limb in enumerate(limbs):
@@ -243,14 +195,6 @@ def _limbs(B: Exact) -> list[Ints]:
             return limbs
 
 
-def _product(M: Ints, v: Ints, prime: int) -> Ints:
-    total = np.zeros(len(M), np.int64)
-    for start in range(0, len(v), TERMS):
-        at = slice(start, start + TERMS)
-        total = (total + M[:, at] @ v[at]) % prime
-    return total
-
-
 def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
     """Fractions of small numerator and common denominator that have these residues."""
     bound = 1 << ((modulus.bit_length() - 2) // 2)
@@ -275,21 +219,6 @@ def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
     return Fractions(numerators, denominator)
 
 
-def independent(Z: Array) -> list[int]:
+def independent(Z: Array) -> Ints:
     """Rows of a matrix that span all of its rows, modulo a prime."""
-    residues = (to_integers(Z).numbers.T % PRIMES[0]).astype(np.int64)
-    return pivots(residues, PRIMES[0])[1]
-
-
-def axes_spanned(Z: Array) -> AnyArray:
-    """Which coordinate vectors are combinations of the rows, modulo a prime."""
-    prime = PRIMES[0]
-    M = (to_integers(Z).numbers % prime).astype(np.int64)
-    spanned = np.zeros(M.shape[1], bool)
-    place: list[int] = []
-    for j in range(M.shape[1]):
-        if _eliminated(M, len(place), j, prime):
-            place.append(j)
-    for row, j in enumerate(place):  # reduced: a lone entry is a coordinate vector
-        spanned[j] = np.count_nonzero(M[row]) == 1
-    return spanned
+    return modular.Span(Z.shape[1]).add(Z)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
-from . import rational
+from . import modular, rational
 from .budget import spend_on_integers
 from .exact_simplex import farkas
 from .rational import Fractions
@@ -133,8 +133,12 @@ def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
 
 def spanning(rows: SignedRows, ids: Ints) -> Array:
     """Some of the rows that span all of them."""
-    basis = np.empty((0, rows.dimension))
+    return spanned(rows, ids)[0]
+
+
+def spanned(rows: SignedRows, ids: Ints) -> tuple[Array, modular.Span]:
+    """Some of the rows that span all of them, and their span."""
+    basis, span = np.empty((0, rows.dimension)), modular.Span(rows.dimension)
     for _, Z in rows.chunks(ids):
-        basis = np.vstack([basis, dense(Z)])
-        basis = basis[rational.independent(basis)]
-    return basis
+        basis = np.vstack([basis, dense(Z[span.add(dense(Z))])])
+    return basis, span

@@ -74,3 +74,17 @@ ELIMINATED_UNKNOWNS = 20
 
 Measured: rows 1e8 from the origin: with 3, 9, 19, 29 and 49 unknowns 23, 7.1, 1.5, 0.6 and 0.14.
 """
+
+SINGLE_FEATURE_BYTES = 1 << 30
+"""Bytes of rows up to which they are searched for single features that show one class only.
+
+It trades one copy of the rows in memory for linear programs without the rows that are removed.
+Measured: no method is chosen, a step is left out.
+"""
+
+SINGLE_FEATURE_STEPS = 32
+"""Most times that rows are removed so, each time after those that the previous ones left.
+
+Each examines all remaining rows; what remains is decided by linear programs.
+Measured: no method is chosen, a step is left out.
+"""
