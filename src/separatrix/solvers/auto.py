@@ -250,7 +250,7 @@ def _for_a_kinked_loss(objective: Objective) -> Solver:
     loss = objective.loss
     if DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
-    if isinstance(objective.source, InMemory) and CoordinateAscent().accepts(objective):
+    if CoordinateAscent().accepts(objective):
         why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
         return CoordinateAscent(reason=why)
     if solvable(objective):

@@ -47,7 +47,7 @@ from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dua
 from ...proofs.rounding import drift_of_bound
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
-from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_variables
+from .epochs import AIM, IDENTIFIED, CoordinateEpochs, solve_free_variables
 from .solver import DualIterate
 
 PHASE = "coordinate ascent"
@@ -203,8 +203,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         """Solve for the free variables, if these are known and epochs alone would be slow."""
         rows = self.active
         inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
-        known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
-        if known and may_be_taken(self.source, len(inside)):
+        if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
             self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:

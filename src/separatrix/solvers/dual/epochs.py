@@ -23,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data import InMemory, Shuffle
-from ...data.labels_in_memory import LabelsInMemory
 from ...loops import StepHistory
 from ...numeric.dot import dot
 from ...numeric.linear_systems import conjugate_gradients
@@ -31,7 +30,6 @@ from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...proofs.binary_dual import BinaryDualLoss
-from ..thresholds import GATHERED_BYTES
 
 MIXED_STRETCHES = 16  # runs of neighbouring rows that are shuffled together: about a cache full
 STANDS_OUT = 3.0  # times the mean part of the gap: rows above it are visited again
@@ -57,11 +55,6 @@ def bias_inverse_penalty(objective: Objective) -> float:
     source = objective.in_memory
     square = dot(source.weights, objective.row_norm2) / source.weight_sum or 1.0
     return 0.5 / objective.penalty.l2 * square / max(1.0, source.row_values)
-
-
-def may_be_taken(source: InMemory, rows: int) -> bool:
-    """Whether this many rows may be skipped at once: always if all are."""
-    return not isinstance(source, LabelsInMemory) or rows * source.row_bytes <= GATHERED_BYTES
 
 
 @dataclass

@@ -39,14 +39,7 @@ from ...objective import Objective
 from ...proofs.dual_loss import best_share
 from ...proofs.dual_sums import present_scores
 from ..base import State
-from .epochs import (
-    AIM,
-    CAREFUL,
-    IDENTIFIED,
-    MIXED_STRETCHES,
-    bias_inverse_penalty,
-    may_be_taken,
-)
+from .epochs import AIM, CAREFUL, IDENTIFIED, MIXED_STRETCHES, bias_inverse_penalty
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .multiclass_subspace import SubspaceSteps
@@ -245,8 +238,7 @@ class MulticlassAscentRun:
         """Conjugate gradients over the alphas inside their bounds, if these are known by now."""
         free = self.dual.is_free(self.alpha[rows])
         inside = free.any(axis=1)
-        count = int(np.count_nonzero(inside))
-        if len(rows) > IDENTIFIED * count or not may_be_taken(self.source, count):
+        if len(rows) > IDENTIFIED * np.count_nonzero(inside):
             return
         rows, free = rows[inside], free[inside]
         source, k = self.source, len(self.weights)

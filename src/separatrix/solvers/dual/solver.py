@@ -63,9 +63,10 @@ class DualSolver(Solver):
                 "GradientDescent(batch_size=1)"
             )
         if self.needs_rows_in_memory and not isinstance(objective.source, InMemory):
+            remedy = "DualAscent()" if has_dual(loss) else "solver='auto'"
             raise ValueError(
-                f"{name} goes from row to row as it likes and needs the rows in memory; use "
-                "DualAscent(), which reads them block by block"
+                f"{name} visits the rows in any order and needs them in memory; use {remedy}, "
+                "which reads them block by block, or load the rows and pass arrays"
             )
 
     def knows(self, loss: Loss) -> bool:
