@@ -73,6 +73,7 @@ class CoordinateDescent(Solver):
     """
 
     name = "CoordinateDescent"
+    monotone = True
     any_penalty = True
 
     def check(self, objective: Objective) -> None:
@@ -103,11 +104,6 @@ class CoordinateDescent(Solver):
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "
                 "ProximalNewton() or GradientDescent()"
             )
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
-        return True
 
     def expected_state(self, objective: Objective) -> Check:
         """Shape of the weights."""

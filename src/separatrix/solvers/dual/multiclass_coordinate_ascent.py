@@ -39,7 +39,15 @@ from ...objective import Objective
 from ...proofs.dual_loss import best_share
 from ...proofs.dual_sums import present_scores
 from ..base import State
-from .epochs import AIM, CAREFUL, IDENTIFIED, MIXED_STRETCHES, bias_inverse_penalty
+from .epochs import (
+    AIM,
+    CAREFUL,
+    FEWEST_PRODUCTS,
+    IDENTIFIED,
+    MIXED_STRETCHES,
+    MOST_PRODUCTS,
+    bias_inverse_penalty,
+)
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .multiclass_subspace import SubspaceSteps
@@ -50,7 +58,6 @@ EPOCHS_BEFORE_PRODUCTS = 5  # per round, at least, if conjugate gradients follow
 MOST_EPOCHS, MOST_EPOCHS_WITH_SUBSPACE = 30, 60  # per round
 FIRST_GAP = 1e-6  # of the first round; a decade of epochs costs about as much as a proof
 CRAWLING = 0.8  # share of the gap left by an epoch, above which acceleration starts
-FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
 SURPRISE = 1.2  # share of the gap left by an epoch, relative to the previous one
 
 
@@ -250,11 +257,7 @@ class MulticlassAscentRun:
         ).solve(from_lines(self.lines, k), self.products)  # fmt: skip
         if found.gain > 0.0:
             self.alpha[rows] = found.alpha
-        # Longer if the bounds were hardly active.
-        if found.gain > 0.8 * found.hoped:
-            self.products = min(2 * self.products, MOST_PRODUCTS)
-        elif found.gain < 0.5 * found.hoped:
-            self.products = max(self.products // 2, FEWEST_PRODUCTS)
+        self.products = found.next_products(self.products)
 
     def _enough(self) -> float:
         """The next power of ten of J below the last gap, as tolerances usually are."""

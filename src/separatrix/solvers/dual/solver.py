@@ -40,6 +40,7 @@ class DualIterate(NamedTuple):
 class DualSolver(Solver):
     """Maximises the dual of J while J decreases; at the minimum both are equal."""
 
+    monotone = True
     needs_rows_in_memory: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ()
     """State entries that are strings."""
@@ -79,11 +80,6 @@ class DualSolver(Solver):
             self.check(objective)
         except ValueError:
             return False
-        return True
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
         return True
 
     def after(self, state: State) -> Solver:
