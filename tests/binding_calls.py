@@ -48,7 +48,6 @@ def online(rows: Any, y: np.ndarray, k: int, loss: int, **others: Any) -> Argume
         "intercept": True, "max_updates": 2**62, "v": numbers(k, D + 1),
         "scalars": np.array([1.0, 0.0, 0.0]), "sum": numbers(k, D + 1), "lag": numbers(k, D + 1),
         "received": None, "log": np.zeros(N, dtype=np.int64), "screening": None, "ends": None,
-        "threads": 1,
     }  # fmt: skip
     return arguments | others
 
@@ -187,8 +186,6 @@ CALLS = [
                                             "mean": numbers(D), "factor": numbers(D)}),
     call("gram", lambda: {"rows": numbers(N, D), "weight": numbers(N), "mean": numbers(D),
                           "factor": numbers(D + 1), "out": numbers(D + 1, D + 1)}, "out"),
-    call("coordinate_epoch", lambda: dual(order=np.array([4, 0, 2, 1, 3])), "order alpha w",
-         free={"order"}, indices={"order": OFF_ROWS}),
     call("ascent_round", lambda: dual(
         active=np.arange(N), seed=1, first_order=0, block_rows=2, blocks_per_group=2,
         most_epochs=2, enough=0.0, careful=1.0, identified=2.0, stands_out=3.0, gap=np.inf,

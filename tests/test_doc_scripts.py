@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
+from fnmatch import fnmatch
 
 import pytest
 from doc_scripts import ROOT, script
+
+from benchmarks import ablation, variants
 
 PACKAGE = ROOT / "src" / "separatrix"
 
@@ -43,6 +46,45 @@ def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
     (tmp_path / "thresholds.py").write_text(text)
     (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
     assert found == (["SIZE"], ["3"], chooses, measured)
+
+
+def gains():
+    """The table "With and without": name, cells with figures, and processor of each mechanism."""
+    page = (ROOT / "docs" / "tuning.md").read_text()
+    (rows,) = re.findall(r"\| mechanism \|.*\n\|---.*\n((?:\|.*\n)+)", page)
+    for row in rows.splitlines():
+        name, most, least, processor = (cell.strip() for cell in row.strip("|").split("|"))
+        yield name, f"{most} {least}", processor
+
+
+def test_gains_are_of_mechanisms_and_workloads_that_can_be_run_and_name_their_processor():
+    works = {each.name: each.works for each in (*ablation.MECHANISMS, *variants.VARIANTS)}
+    listed = list(gains())
+    assert len({name for name, _, _ in listed}) == len(listed) > 40
+    for name, figures, processor in listed:
+        assert processor in ("N1", "Xeon", "not recorded"), name
+        for work in re.findall(r"[\d.]+ `([^`]+)`", figures):
+            assert work in ablation.WORKS, name
+            assert any(fnmatch(work, mask) for mask in works[name]), (name, work)
+
+
+def test_a_mechanism_has_one_figure_for_a_workload():
+    """In the table and in the thresholds that disable the mechanism."""
+    figures, compared = {name: found for name, found, _ in gains()}, 0
+    said = {}
+    for path in ROOT.glob("src/separatrix/**/thresholds.py"):
+        for each in script("tuning").thresholds(path):
+            said |= dict.fromkeys(each.names, each.measured)
+    for each in ablation.MECHANISMS:
+        pairs = re.findall(r"([\d.]+) `([^`]+)`", figures.get(each.name, ""))
+        here = {work: figure for figure, work in pairs}
+        for place, _ in each.without:
+            there = said.get(place.split(":")[1], "")
+            for work, figure in re.findall(r"([a-z_]+-[\w-]+), ([\d.]*\d)", there):
+                if work in here:
+                    assert float(figure) == float(here[work]), (each.name, work)
+                    compared += 1
+    assert compared > 20
 
 
 @pytest.mark.parametrize("name", ["Perceptron", "L-BFGS", "the hinge on text"])

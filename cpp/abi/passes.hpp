@@ -70,7 +70,6 @@ struct OnlinePass {
   double* received;       // (d + 1); the last entry is unused
   int64_t* log;           // updated rows in order, or null; room for `count`
   ScreeningState* screening;      // or null
-  HelperThread* helper;         // another thread, or null
   ShouldStop should_stop;
   // Results.
   double loss_sum;        // weighted, each row scored before its update

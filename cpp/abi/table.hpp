@@ -46,7 +46,6 @@ struct LoopsFor {
   // out (d + 1, d + 1) += sum of weight * z'z for z = (x - mean, 1) * factor
   bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
                double* out, ShouldStop);
-  void (*coordinate_epoch)(const Rows&, CoordinateEpoch&);
   void (*ascent_round)(const Rows&, AscentRound&);
   void (*multiclass_epoch)(const Rows&, MulticlassEpoch&);
   // high + low (n, k) = scores to twice the working precision

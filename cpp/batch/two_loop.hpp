@@ -57,14 +57,13 @@ struct AxpyDot {
 
   double total() {
     if (of.helper) {
-      const auto latter = [](void* self, int64_t) {
+      const auto latter = [](void* self) {
         const auto& all = *static_cast<AxpyDot*>(self);
         all.blocks(all.count() / 2, all.count());
       };
-      of.helper->set_task(latter, this);
-      of.helper->post();
+      of.helper->begin(latter, this);
       blocks(0, count() / 2);
-      of.helper->drain(0);
+      of.helper->finish();
     } else {
       blocks(0, count());
     }

@@ -38,7 +38,6 @@ constexpr LoopsFor<Rows> loops() {
           weighted_correct<Rows>,
           max_standardised_norm2<Rows>,
           gram<Rows>,
-          coordinate_epoch<Rows>,
           ascent_round<Rows>,
           multiclass_epoch<Rows>,
           compensated_scores<Rows>,

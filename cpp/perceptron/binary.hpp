@@ -2,7 +2,6 @@
 #pragma once
 #include "perceptron/binary_filter.hpp"
 #include "perceptron/screening.hpp"
-#include "perceptron/speculation.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -10,7 +9,6 @@ template <class Rows>
 class BinaryPerceptron {
  public:
   static constexpr double kNormFactor = 1;
-  using Speculation = SpeculativePass<Rows>;
   BinaryPerceptron(const Rows& rows, OnlinePass& pass)
       : rows_(rows), pass_(pass), filter_(rows, pass.v) {
     if (!pass.screening || pass.screening->signs_known) return;
@@ -34,9 +32,6 @@ class BinaryPerceptron {
   }
   // Whether that row is right after all.
   bool is_correct(int64_t i, double y) { return filter_.is_correct(i, y); }
-
-  // The weights have changed by other means.
-  void resync() { filter_.resync(); }
 
   // Margins at any weights, or less, and |x|^2.
   class Margins {

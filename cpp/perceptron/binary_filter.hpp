@@ -22,7 +22,6 @@ class BinaryFilter {
   }
 
   bool is_correct(int64_t, double) const { return false; }
-  void resync() {}
 
   // Adds a times that row to the weights; returns its margin before.
   double update(int64_t i, double /*y*/, double a, double* v) {
@@ -43,7 +42,9 @@ class BinaryFilter<DenseRows<Value>> {
   BinaryFilter(const DenseRows<Value>& rows, const double* v)
       : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr),
         error_bound_(rows) {
-    resync();
+    if (kCopies) narrow(v_, copy_, rows_.d);
+    measure();
+    error_bound_.set_norms(norm_above_);
   }
   ~BinaryFilter() { delete[] copy_; }
   BinaryFilter(const BinaryFilter&) = delete;
@@ -74,18 +75,9 @@ class BinaryFilter<DenseRows<Value>> {
     return !surely_wrong_ && y * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
   }
 
-  // The weights have changed by other means.
-  void resync() {
-    if (kCopies) narrow(v_, copy_, rows_.d);
-    measure();
-    error_bound_.set_norms(norm_above_);
-  }
-
   double update(int64_t i, double y, double a, double* v) {
     const double before = v[rows_.d];
-    const Value* const x[] = {row(rows_, i)};
-    double product;
-    dot_then_add<1, Value>(x, &a, v, rows_.d, &product);
+    const double product = dot_then_add(row(rows_, i), a, v, rows_.d);
     if (kCopies) narrow(v, copy_, rows_.d);
     if (!(norm_above_ < 2 * measured_)) {
       error_bound_.set_typical(square_);

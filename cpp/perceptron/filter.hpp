@@ -12,47 +12,35 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// product[r] = x[r] . w as dot() has it, then w += a[r] * x[r] as add() has it, for one row after
-// another in one read of the weights; two pieces of them at a time, as each row waits for the one
-// before.
-template <int kRows, class Value>
-[[gnu::noinline]] void dot_then_add(const Value* const* rows, const double* a, double* w, int64_t d,
-                                    double* product) {
-  const Value* x[kRows];
-  Doubles times[kRows], part[kRows * kPacks] = {};
-  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-    x[r] = rows[r];
-    times[r] = splat<Doubles>(a[r]);
-  });
+// Returns x . w as dot() has it, and w += a * x as add() has it, in one read of the weights; two
+// pieces of them at a time.
+template <class Value>
+[[gnu::noinline]] double dot_then_add(const Value* x, double a, double* w, int64_t d) {
+  Sum sum{};
+  const Doubles times = splat<Doubles>(a);
   const auto step = [&](auto pieces, int64_t j) SEPARATRIX_INLINE {
     constexpr int kCount = pieces * kPacks;
     Doubles piece[kCount];
     unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { piece[p] = load(w + j + p * kWidth); });
-    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-      unrolled<kCount>([&](auto p) SEPARATRIX_INLINE {
-        const Doubles values = load(x[r] + j + p * kWidth);
-        Doubles& sum = part[r * kPacks + p % kPacks];
-        sum = fma(values, piece[p], sum);
-        piece[p] = fma(times[r], values, piece[p]);
-      });
+    unrolled<kCount>([&](auto p) SEPARATRIX_INLINE {
+      const Doubles values = load(x + j + p * kWidth);
+      Doubles& part = sum.part[p % kPacks];
+      part = fma(values, piece[p], part);
+      piece[p] = fma(times, values, piece[p]);
     });
     unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { store(w + j + p * kWidth, piece[p]); });
   };
   int64_t j = 0;
   for (; j + 2 * kLanes <= d; j += 2 * kLanes) step(Number<2>{}, j);
   for (; j + kLanes <= d; j += kLanes) step(Number<1>{}, j);
-  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-    Sum sum;
-    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE { sum.part[p] = part[r * kPacks + p]; });
-    double lane[kLanes];
-    std::memcpy(lane, sum.part, sizeof lane);
-    for (int64_t rest = j; rest < d; ++rest) {
-      lane[rest - j] = fma(double(x[r][rest]), w[rest], lane[rest - j]);
-      w[rest] = fma(a[r], double(x[r][rest]), w[rest]);
-    }
-    std::memcpy(sum.part, lane, sizeof lane);
-    product[r] = sum.total();
-  });
+  double lane[kLanes];
+  std::memcpy(lane, sum.part, sizeof lane);
+  for (int64_t rest = j; rest < d; ++rest) {
+    lane[rest - j] = fma(double(x[rest]), w[rest], lane[rest - j]);
+    w[rest] = fma(a, double(x[rest]), w[rest]);
+  }
+  std::memcpy(sum.part, lane, sizeof lane);
+  return sum.total();
 }
 
 // BoundedProducts x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
@@ -131,9 +119,9 @@ class ErrorBound {
     typical_ = __builtin_sqrt(1 + square) < 1e300 ? __builtin_sqrt(1 + square) : 1;
     inverse_ = 1 / typical_;
   }
-  // Weights of this length at most, which may be off by a vector of length `drift`.
-  void set_norms(double longest, double drift = 0) {
-    const double length = longest + least_, half = 0.51 * (error_ * length + drift);
+  // Weights of this length at most.
+  void set_norms(double longest) {
+    const double length = longest + least_, half = 0.51 * (error_ * length);
     per_square_ = half * inverse_;
     at_least_ = half * typical_ + 1.01 * per_square_;
     if (!(length < Pack::kLongest && error_ < 0.01)) at_least_ = __builtin_inf();
@@ -141,16 +129,6 @@ class ErrorBound {
   double of_margin(double square) const { return per_square_ * square + at_least_; }
   // More than |(x, 1)|.
   double norm_above(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
-  // Additional error of weights of this length after `count` additions in the rows' precision, of
-  // vectors whose lengths sum to `added`: factors, products and sums are rounded.
-  double of_additions(int64_t count, double longest, double added) const {
-    return 1.01 * Pack::kUnit * (double(count) * (longest + least_) + 2 * added);
-  }
-  // Whether rows that are too near to zero for weights so far off cost more than exact ones. With
-  // u the unit of rounding, after t additions there were some t^2 u |x| / 2 of them.
-  bool is_coarse(double drift, double longest) const {
-    return !(drift < __builtin_sqrt(Pack::kUnit * inverse_) * longest);
-  }
 
  private:
   using Pack = PackOf<Value>;

@@ -11,10 +11,6 @@ template <class Rows>
 class MulticlassPerceptron {
  public:
   static constexpr double kNormFactor = 0x1.6a09e667f3bcdp0;  // sqrt(2)
-  struct Speculation {
-    static constexpr bool kEnabled = false;
-    Speculation(const Rows&, OnlinePass&) {}
-  };
   MulticlassPerceptron(const Rows& rows, OnlinePass& pass, double* scores)
       : rows_(rows), pass_(pass), scores_(scores), filter_(rows, pass) {}
 

@@ -5,18 +5,13 @@
 // prove it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
 // (Rosenblatt 1958.)
 #pragma once
-#include "perceptron/cache_warming.hpp"
 #include "perceptron/screening.hpp"
-#include "perceptron/speculation.hpp"
 #include "perceptron/updates.hpp"
 #include "perceptron/visit_queue.hpp"
-#include "rows/checked_order.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kStatisticsInterval = 64;  // visits
-constexpr int64_t kFrequent = 16;            // mistakes are frequent at one in this many rows
-constexpr int kMostUncertain = 2;            // rows of an interval that wait for the exact weights
 
 template <class Rows, class Problem>
 class PerceptronPass {
@@ -24,27 +19,21 @@ class PerceptronPass {
   PerceptronPass(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
         screening_(rows, problem, pass.screening, pass.v),
-        order_(pass.order, pass.count, rows.n), queue_(pass.order, pass.count, rows.n),
-        speculation_(rows, pass), warmer_(rows, pass) {}
+        queue_(pass.order, pass.count, rows.n) {}
 
   void run() {
     pass_.stopped = !screening_.rebuild(pass_.should_stop);
-    if (!Problem::Speculation::kEnabled && !screening_.on()) warmer_.begin();
-    while (moves_ < pass_.max_updates && !pass_.stopped && !pass_.flaw) {
-      if (!speculate()) {
-        refill();
-        const int64_t count = queue_.ready();
-        if (count == 0) break;
-        const int64_t certified = read(count);
-        queue_.pop(certified);
-        read_ += certified;
-        if (certified < count) resolve_uncertain();
-      }
+    while (pass_.updates < pass_.max_updates && !pass_.stopped && !pass_.flaw) {
+      refill();
+      const int64_t count = queue_.ready();
+      if (count == 0) break;
+      const int64_t certified = read(count);
+      queue_.pop(certified);
+      read_ += certified;
+      if (certified < count) resolve_uncertain();
       const int64_t here = queue_.here();
       if (here - counted_ >= kStatisticsInterval) update_statistics(here);
     }
-    stop_speculating();
-    warmer_.end();
     const int64_t here = queue_.here();
     count_rows(pass_, rows_.d, here);
     update_statistics(here);
@@ -89,34 +78,6 @@ class PerceptronPass {
                : problem_.template certified_prefix<false>(row, label, count);
   }
 
-  // Where mistakes are frequent, the weights follow later. False if the next rows are to be read
-  // otherwise.
-  bool speculate() {
-    if constexpr (Problem::Speculation::kEnabled) {
-      const int64_t t = queue_.here();
-      if (frequent_mistakes_ && !screening_.on() && t + kSpeculated + kFarAhead <= pass_.count &&
-          pass_.max_updates - moves_ >= kSpeculated &&
-          order_.valid_before(t + kSpeculated + kFarAhead)) {
-        if (!speculation_.on()) speculation_.begin();
-        const int64_t decided = speculation_.speculate(t, moves_);
-        queue_.restart(t + decided);
-        read_ += decided;
-        if (!speculation_.uncertain()) return true;
-        if (++uncertain_ == kMostUncertain) frequent_mistakes_ = false;
-      }
-    }
-    stop_speculating();
-    return false;
-  }
-
-  void stop_speculating() {
-    if constexpr (Problem::Speculation::kEnabled) {
-      if (!speculation_.on()) return;
-      speculation_.end();
-      problem_.resync();
-    }
-  }
-
   // The next row may be a mistake.
   void resolve_uncertain() {
     const int64_t i = queue_.rows()[0], t = queue_.visit(0);
@@ -134,7 +95,6 @@ class PerceptronPass {
     double margin;
     const double times = problem_.update(i, label, t, weight, margin);
     count_update(pass_, i, weight, margin);
-    ++moves_;
     screening_.on_update(i, times);
     if (screening_.on()) queue_.restart(t + 1);
   }
@@ -142,15 +102,8 @@ class PerceptronPass {
   // What happened before visit t is counted.
   void update_statistics(int64_t t) {
     const bool was_screening = screening_.on();
-    if constexpr (Problem::Speculation::kEnabled)
-      if (screening_.samples_after(t - counted_)) speculation_.drain();
-    frequent_mistakes_ =
-        kFrequent * (moves_ - counted_moves_) >= t - counted_ && uncertain_ < kMostUncertain;
-    uncertain_ = 0;
-    counted_moves_ = moves_;
     screening_.on_visits(t - counted_, t - counted_ - read_);
     if (was_screening && !screening_.on()) queue_.restart(t);  // requeues rows that were left out
-    warmer_.advance_to(t);
     watched_ += t - counted_;
     counted_ = t;
     read_ = 0;
@@ -163,13 +116,7 @@ class PerceptronPass {
   OnlinePass& pass_;
   Problem& problem_;
   SafeScreening<Rows, Problem> screening_;
-  CheckedOrder order_;
   VisitQueue<typename Problem::Label> queue_;
-  typename Problem::Speculation speculation_;
-  CacheWarmer<Rows> warmer_;
-  bool frequent_mistakes_ = false;         // of late
-  int uncertain_ = 0;                      // rows that had to wait for the exact weights
-  int64_t moves_ = 0, counted_moves_ = 0;  // rows that change the weights, sooner or later
   int64_t counted_ = 0, read_ = 0, watched_ = 0;
 };
 

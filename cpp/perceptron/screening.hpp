@@ -109,11 +109,6 @@ class SafeScreening {
     angle_ += turn * (1 + turn * turn);  // above the arc sine
   }
 
-  // Whether the weights are sampled after `count` more visits.
-  bool samples_after(int64_t count) const {
-    return state_ && state_->since_sample + count >= sample_interval_;
-  }
-
   // Counts visits, and those of them that skipped the row.
   void on_visits(int64_t count, int64_t skipped) {
     if (!state_) return;

@@ -5,7 +5,6 @@
 #include <new>
 #include <vector>
 
-#include "threads/helper_thread.hpp"
 #include "rows/permutation.hpp"
 #include "online/epochs.hpp"
 
@@ -43,7 +42,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     std::optional<Longs> order, Numbers steps, double l1, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
     std::optional<Output> lag, std::optional<Output> received, std::optional<LongOutput> log,
-    OwnedScreeningState* screening, std::optional<Output> ends, int64_t threads) {
+    OwnedScreeningState* screening, std::optional<Output> ends) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -77,11 +76,9 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       std::min(batch, most), intercept, max_updates, v.data(), scalars.data(),
                       pointer(sum), pointer(lag), scalars.data() + 1, l1, scalars.data() + 2,
                       pointer(received), pointer(log), screening ? &screening->view : nullptr,
-                      nullptr, should_stop, 0, 0, 0, 0, false};
+                      should_stop, 0, 0, 0, 0, false};
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
-    std::optional<HelperThread> helper;
-    if (threads > 1) pass.helper = &helper.emplace();
     if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
     else loop(view, pass);
   });
@@ -90,44 +87,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
-// The arrays of both dual passes over rows of two classes.
-template <class Rows>
-void check_dual(const Rows& view, int loss, const Numbers& y, const std::optional<Numbers>& weight,
-                const Numbers& row_norm2, const char* visits, const LongOutput& order,
-                const Output& alpha, const Output& w, const std::optional<Output>& step_history,
-                const std::optional<Output>& weight_history) {
-  const auto id = LossId(loss);
-  expect(id == LossId::hinge || id == LossId::squared_hinge || id == LossId::logistic,
-         "loss: expected the number of hinge, squared_hinge or logistic");
-  const Size n{"n", view.n}, width{"d + 1", view.d + 1}, two{"2", 2};
-  check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
-                      {visits, order, {kAnySize}}, {"alpha", alpha, {n}}, {"w", w, {width}},
-                      {"step_history", step_history, {two, n}},
-                      {"weight_history", weight_history, {two, width}}});
-  check_below(visits, order.data(), int64_t(order.size()), view.n);
-}
-
-// The active rows are left at the front of `order`.
-std::tuple<int64_t, double, double> coordinate_epoch(
-    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
-    Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
-    Output w, double shrink_margin) {
-  CoordinateEpoch pass{};
-  with_rows(rows, [&](const auto& view, const auto& loops) {
-    check_dual(view, loss, y, weight, row_norm2, "order", order, alpha, w, std::nullopt,
-               std::nullopt);
-    pass = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
-                           inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()),
-                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0, false,
-                           nullptr};
-    nb::gil_scoped_release free;
-    loops.coordinate_epoch(view, pass);
-  });
-  raise_if(pass.stopped);
-  return {pass.n_active, pass.projected_gradient, pass.gap};
-}
-
-// Epochs one after another; the active rows are left at the front of `active`.
+// Epochs for two classes, one after another; the active rows are left at the front of `active`.
 std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascent_round(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput active, Output alpha,
@@ -137,8 +97,15 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     std::optional<Output> step_history, std::optional<Output> weight_history) {
   AscentRound round{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    check_dual(view, loss, y, weight, row_norm2, "active", active, alpha, w, step_history,
-               weight_history);
+    const auto id = LossId(loss);
+    expect(id == LossId::hinge || id == LossId::squared_hinge || id == LossId::logistic,
+           "loss: expected the number of hinge, squared_hinge or logistic");
+    const Size n{"n", view.n}, width{"d + 1", view.d + 1}, two{"2", 2};
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
+                        {"active", active, {kAnySize}}, {"alpha", alpha, {n}}, {"w", w, {width}},
+                        {"step_history", step_history, {two, n}},
+                        {"weight_history", weight_history, {two, width}}});
+    check_below("active", active.data(), int64_t(active.size()), view.n);
     for (size_t t = 1; t < active.size(); ++t)
       expect(active.data()[t - 1] < active.data()[t], "active: expected increasing numbers");
     expect(bool(step_history) == bool(weight_history),
@@ -173,7 +140,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
           round.reached, round.subspace_steps, round.visits};
 }
 
-// The same for more than two classes.
+// One epoch for more than two classes; the active rows are left at the front of `order`.
 std::tuple<int64_t, double, double> multiclass_epoch(
     nb::handle rows, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
@@ -231,10 +198,7 @@ void bind_online(nb::module_& m) {
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l1"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
         "lag"_a.none().noconvert(), "received"_a.none().noconvert(), "log"_a.none().noconvert(),
-        "screening"_a.none(), "ends"_a.none().noconvert(), "threads"_a);
-  m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
-        "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
-        "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);
+        "screening"_a.none(), "ends"_a.none().noconvert());
   m.def("ascent_round", &ascent_round, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a, "seed"_a, "first_order"_a,

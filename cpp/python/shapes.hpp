@@ -12,9 +12,9 @@
 // Arrays come from files, too (models, checkpoints, caches): nothing is left to the caller.
 //
 // Contents matter where they are used as indices. They are checked
-//   - in the binding on every call, if a loop visits all of them anyway: order of coordinate_epoch
-//     and multiclass_epoch (with the classes of its rows), active, group, place, next, slots, slot,
-//     column, starts, edges, y of batch sums;
+//   - in the binding on every call, if a loop visits all of them anyway: order of multiclass_epoch
+//     (with the classes of its rows), active, group, place, next, slots, slot, column, starts, edges,
+//     y of batch sums;
 //   - by the loop shortly before it uses them, if it may end early: order and y of online_pass,
 //     kernel_pass and gaussian_scan (rows/checked_order.hpp, perceptron/visit_queue.hpp), indices of
 //     mark_features;

@@ -9,7 +9,7 @@
 namespace separatrix {
 
 namespace {
-// A thread without work first spins, then yields, and finally sleeps. A piece comes every few
+// A thread without work first spins, then yields, and finally sleeps. A task comes every few
 // microseconds: waking the thread for each would cost the loop more than it saves.
 constexpr int kEager = 256, kPatient = 2048;
 constexpr std::chrono::microseconds kNap{50};
@@ -30,30 +30,23 @@ void idle_for(int times) {
 }  // namespace
 
 struct HelperThread::State {
+  enum Phase { kNothing, kWaiting, kTaken };
   Task task = nullptr;
   void* of = nullptr;
-  int64_t before = 0;  // pieces of other work
-  // What one thread writes and the other reads must not share a cache line with the rest.
-  alignas(64) std::atomic<int64_t> posted{0};
+  std::atomic<Phase> phase{kNothing};
   std::atomic<bool> over{false};
-  alignas(64) std::atomic<int64_t> done{0};
-  std::atomic<bool> busy{false};
   std::thread thread;
 
-  // Works on the next piece, unless there is none or another thread works on one.
+  // Runs the task, unless there is none or the other thread has taken it.
   bool take() {
-    // Before anything is written: a thread that only checks must not delay others.
-    if (done.load(std::memory_order_relaxed) == posted.load(std::memory_order_acquire) ||
-        busy.load(std::memory_order_relaxed) || busy.exchange(true, std::memory_order_acquire))
+    Phase expected = kWaiting;
+    // Looks before it writes: a thread that only waits must not delay the other.
+    if (phase.load(std::memory_order_relaxed) != kWaiting ||
+        !phase.compare_exchange_strong(expected, kTaken, std::memory_order_acquire))
       return false;
-    const int64_t number = done.load(std::memory_order_relaxed);
-    const bool found = number != posted.load(std::memory_order_acquire);
-    if (found) {
-      task(of, number - before);
-      done.store(number + 1, std::memory_order_release);
-    }
-    busy.store(false, std::memory_order_release);
-    return found;
+    task(of);
+    phase.store(kNothing, std::memory_order_release);
+    return true;
   }
 
   void run() {
@@ -64,22 +57,7 @@ struct HelperThread::State {
   }
 };
 
-HelperThread::HelperThread() : state_(new State) {}
-
-HelperThread::~HelperThread() {
-  drain(0);
-  state_->over = true;
-  if (state_->thread.joinable()) state_->thread.join();
-  delete state_;
-}
-
-void HelperThread::set_task(Task task, void* of) {
-  drain(0);
-  // The thread takes nothing before the next piece is posted, and posting publishes these.
-  state_->task = task;
-  state_->of = of;
-  state_->before = state_->posted;
-  if (state_->thread.joinable()) return;
+HelperThread::HelperThread() : state_(new State) {
   try {
     state_->thread = std::thread(&State::run, state_);
   } catch (const std::system_error&) {
@@ -87,19 +65,22 @@ void HelperThread::set_task(Task task, void* of) {
   }
 }
 
-void HelperThread::post() {
-  const int64_t before = state_->posted.load(std::memory_order_relaxed);  // written only here
-  state_->posted.store(before + 1, std::memory_order_release);
+HelperThread::~HelperThread() {
+  state_->over = true;
+  if (state_->thread.joinable()) state_->thread.join();
+  delete state_;
 }
 
-void HelperThread::drain(int64_t left) {
-  const auto open = [this] {
-    return state_->posted.load(std::memory_order_relaxed) -
-           state_->done.load(std::memory_order_acquire);
-  };
-  for (int idle = 0; open() > left;) {
-    if (!state_->take()) idle_for(idle++);
-  }
+void HelperThread::begin(Task task, void* of) {
+  state_->task = task;
+  state_->of = of;
+  state_->phase.store(State::kWaiting, std::memory_order_release);
+}
+
+void HelperThread::finish() {
+  if (state_->take()) return;
+  for (int idle = 0; state_->phase.load(std::memory_order_acquire) != State::kNothing;)
+    idle_for(idle++);
 }
 
 }  // namespace separatrix

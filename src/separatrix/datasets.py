@@ -31,7 +31,7 @@ import numpy as np
 from .numeric import checks
 from .numeric.types import AnyArray, Array, Ints
 
-CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
+CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))  # of the unit square
 GATES = {"and": (0, 0, 0, 1), "or": (0, 1, 1, 1), "xor": (0, 1, 1, 0)}
 APART = 6.0  # distance between neighbouring centres of blobs: at spread 1 the classes barely touch
 

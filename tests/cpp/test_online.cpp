@@ -2,7 +2,6 @@
 #include "by_hand.hpp"
 
 #include "online/fold.hpp"
-#include "threads/helper_thread.hpp"
 
 namespace {
 
@@ -28,17 +27,15 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
     // Half of the weights' size is in the scale from the start; or none, where there is no decay
     // and the perceptron has a loop of its own.
     double scale = decay == 0 ? 1 : 0.5, area = 0, cumulative = 0;
-    HelperThread helper;
     for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
     OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
-                    v.data(), &scale, flag(5) && !flag(8) ? sum.data() : nullptr, lag.data(),
-                    &area, flag(8) ? 0.3 : 0, &cumulative, flag(8) ? received.data() : nullptr,
-                    flag(6) ? log.data() : nullptr, nullptr, flag(7) ? &helper : nullptr, never, 0,
-                    0, 0, 0, false};
+                    v.data(), &scale, flag(5) && !flag(7) ? sum.data() : nullptr, lag.data(),
+                    &area, flag(7) ? 0.3 : 0, &cumulative, flag(7) ? received.data() : nullptr,
+                    flag(6) ? log.data() : nullptr, nullptr, never, 0, 0, 0, 0, false};
     loops.online(rows, pass);
-    if (flag(8)) fold(pass, p.d);
+    if (flag(7)) fold(pass, p.d);
     for (int64_t j = 0; j < p.d; ++j) sum[j] += area * v[j] - lag[j], v[j] *= scale;
     return join({pass.loss_sum, pass.mistakes, double(pass.updates), double(pass.position),
                  cumulative}, v, sum, received, log);
@@ -65,17 +62,17 @@ void test_exact_perceptron() {
   Numbers integers(80 * 17);
   for (double& value : integers) value = double(below(7) - 3);
   const Problem p(80, integers, Numbers(18));
-  for (int at = 0; at < 512; ++at) test_online(p, 0, 1 + at % 2, 0, at / 2, kSameBits);
+  for (int at = 0; at < 256; ++at) test_online(p, 0, 1 + at % 2, 0, at / 2, kSameBits);
 }
 
 void test_shape(int64_t n, int64_t d) {
   const Problem p = random_problem(n, d);
-  const int codes = n == 5 && d == 17 ? 512 : 1;  // one shape sees every combination of options
+  const int codes = n == 5 && d == 17 ? 256 : 1;  // one shape sees every combination of options
   for (int loss = 0; loss < 6; ++loss)
     // Decays that fold the scale never, after many batches, after a few, and at every one.
     for (double decay : {0.0, 0.1, 0.99, 1.0, 3.0})
       for (int at = 0; at < 2 * codes; ++at)
-        test_online(p, loss, 1 + at % 2 * 2, decay, int(codes > 1 ? at / 2 : below(512)), kClose);
+        test_online(p, loss, 1 + at % 2 * 2, decay, int(codes > 1 ? at / 2 : below(256)), kClose);
 }
 
 }  // namespace

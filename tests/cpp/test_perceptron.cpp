@@ -1,21 +1,18 @@
-// Speculation and filters of the perceptron change no bit, at any level this machine runs.
+// Filters of the perceptron change no bit, at any level this machine runs.
 #include "by_hand.hpp"
-
-#include "threads/helper_thread.hpp"
 
 namespace {
 
 using namespace separatrix;
 using namespace separatrix::tests;
 
-// Labels of chance, so that many rows are mistaken: passes over all rows, in which the exact
-// weights follow later, against passes over one, in which they cannot.
+// Random labels, so that many rows are mistaken: passes over all rows against passes over one.
 template <class Rows>
-void test_speculation(const LoopsFor<Rows>& loops, const Rows& rows, double step, bool averaged) {
+void test_passes(const LoopsFor<Rows>& loops, const Rows& rows, double step, bool averaged) {
   const Numbers start = uniforms(rows.d + 1), weight = uniforms(rows.n, 1, true);
   Numbers y(rows.n);
   for (double& sign : y) sign = below(2) ? 1 : -1;
-  const auto after = [&](int64_t at_once, HelperThread* helper) {
+  const auto after = [&](int64_t at_once) {
     Numbers v = start, sum(rows.d + 1), lag(rows.d + 1), met(4);
     std::vector<int64_t> logs;
     double scale = 1, area = 0;
@@ -25,25 +22,21 @@ void test_speculation(const LoopsFor<Rows>& loops, const Rows& rows, double step
       OnlinePass pass{0, y.data(), nullptr, 1, averaged ? weight.data() : nullptr, 0.75,
                       order.data(), at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale,
                       averaged ? sum.data() : nullptr, lag.data(), &area, 0, nullptr, nullptr,
-                      log.data(), nullptr, helper, never, met[0], met[1], 0, 0, false};
+                      log.data(), nullptr, never, met[0], met[1], 0, 0, false};
       loops.online(rows, pass);
       met = {pass.loss_sum, pass.mistakes, met[2] + double(pass.updates), 0};
       logs.insert(logs.end(), log.begin(), log.begin() + pass.updates);
     }
     return join(met, v, sum, lag, logs);
   };
-  HelperThread helper;
-  const Numbers expected = after(1, nullptr);
-  for (HelperThread* other : {static_cast<HelperThread*>(nullptr), &helper}) {
-    const Numbers found = after(rows.n, other);
-    const bool same = expected.size() == found.size() &&
-                      std::equal(expected.begin(), expected.end(), found.begin(), kSameBits);
-    ++(same ? passed : failed);
-    if (!same) std::printf("speculation: d %d step %g helper %d\n", int(rows.d), step, bool(other));
-  }
+  const Numbers expected = after(1), found = after(rows.n);
+  const bool same = expected.size() == found.size() &&
+                    std::equal(expected.begin(), expected.end(), found.begin(), kSameBits);
+  ++(same ? passed : failed);
+  if (!same) std::printf("passes: d %d step %g\n", int(rows.d), step);
 }
 
-void test_speculation() {
+void test_passes() {
   const int64_t n = 1000;
   for (const Table* const* level = usable_levels(); *level; ++level)
     for (int64_t d : {1, 2, 7, 16, 33, 100, 250})
@@ -51,10 +44,10 @@ void test_speculation() {
         for (bool averaged : {false, true}) {
           const Numbers values = uniforms(n * d);
           const std::vector<float> floats(values.begin(), values.end());
-          test_speculation((*level)->dense_double, DenseRows<double>{values.data(), n, d}, step,
-                        averaged);
-          test_speculation((*level)->dense_float, DenseRows<float>{floats.data(), n, d}, step,
-                        averaged);
+          test_passes((*level)->dense_double, DenseRows<double>{values.data(), n, d}, step,
+                      averaged);
+          test_passes((*level)->dense_float, DenseRows<float>{floats.data(), n, d}, step,
+                      averaged);
         }
 }
 
@@ -80,8 +73,8 @@ void test_multiclass_filter(const LoopsFor<Rows>& loops, const Rows& rows, int64
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) % rows.n;
       OnlinePass pass{int(JointId::perceptron), {}, label.data(), k, nullptr, 1.0, order.data(),
                       at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale, nullptr,
-                      nullptr, &area, 0, nullptr, nullptr, log.data(), nullptr, nullptr, never, 0,
-                      0, 0, 0, false};
+                      nullptr, &area, 0, nullptr, nullptr, log.data(), nullptr, never, 0, 0, 0,
+                      0, false};
       loops.online_joint(rows, pass);
     }
     return v;
@@ -106,7 +99,7 @@ void test_multiclass_filter() {
 }  // namespace
 
 int main() {
-  test_speculation();
+  test_passes();
   test_multiclass_filter();
   return summary();
 }

@@ -30,7 +30,6 @@ from separatrix import (
     separability,
 )
 from separatrix.data import InMemory, Shuffle
-from separatrix.data.labels_in_memory import LabelsInMemory
 
 # ---- what a source tells of itself ----------------------------------------------------------
 
@@ -129,15 +128,11 @@ def test_visits_go_to_every_row_that_counts(kind, weighted, shuffle):
     assert all(np.all(block.weights != 0.0) for block in batches)
 
 
-@pytest.mark.parametrize("kind", ["csr", "threads", "subset", "labels", "labels csr"])
+@pytest.mark.parametrize("kind", ["csr", "threads", "subset"])
 @every_weight
 def test_rows_in_memory(kind, weighted):
-    """Or as good as there: labels in memory, and rows that are read when asked for."""
     X, y, _, weight = rows = data(2, weighted)
-    if kind.startswith("labels"):
-        source = LabelsInMemory.of(SOURCES[kind.replace("labels", "chunked")](*rows))
-    else:
-        source = SOURCES[kind](*rows)
+    source = SOURCES[kind](*rows)
     rng = np.random.default_rng(1)
     W, C, at = rng.standard_normal((2, D + 1)), rng.standard_normal((N, 2)), rng.integers(0, N, 30)
     Z = np.column_stack([X, np.ones(N)])

@@ -26,8 +26,6 @@ X = rng.standard_normal((120, 6))
 y = X[:, 0] + rng.standard_normal(120) > 0
 three = (X[:, :3] + rng.standard_normal((120, 3))).argmax(axis=1)
 sparse = sp.random_array((120, 30), density=0.1, rng=0, format="csr")
-large = rng.standard_normal((20_000, 4))
-side = large[:, 0] + rng.standard_normal(20_000) > 0
 with open(sys.argv[1], "w") as file:
     for row, label in zip(X, y):
         print(int(label), *(f"{j}:{x}" for j, x in enumerate(row, 1)), file=file)
@@ -54,7 +52,6 @@ fits = dict(
     perceptron=lambda: perceptron(X, y),
     perceptron_csr=lambda: perceptron(sparse, y),
     perceptron_classes=lambda: perceptron(X, three),
-    perceptron_helper_thread=lambda: perceptron(large, side),
     lbfgs=lambda: linear(X, y, solver=s.LBFGS()),
     lbfgs_csr=lambda: linear(sparse, y, solver=s.LBFGS()),
     softmax=lambda: linear(X, three, solver=s.LBFGS()),

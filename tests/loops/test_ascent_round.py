@@ -10,7 +10,7 @@ from loops.twins import squared_norms
 from scipy.special import xlogy
 
 from separatrix import get_loss, loops
-from separatrix.losses import Hinge
+from separatrix.losses import Hinge, Logistic
 
 ORDERS = loops.EpochOrders(seed=7, first=3, block_rows=4, blocks_per_group=5)
 L2 = {"hinge": 2e-3, "squared_hinge": 1e-4, "logistic": 2e-4}  # at which epochs may crawl
@@ -36,6 +36,95 @@ def given(X, weight, loss="hinge", **others):
         "weight": weight, "orders": ORDERS, "careful": 6.0, "identified": 1.8,
         "stands_out": 3.0,
     } | others  # fmt: skip
+
+
+def one_epoch(X, y, loss, alpha, w, active=None, seed=0, one_round=loops.ascent_round, **others):
+    """Every active row once, in a random order."""
+    numbers = {
+        "inv_weight_sum": 1 / len(y), "row_norm2": squared_norms(X), "orders":
+        loops.EpochOrders(seed, 0, len(y), 1), "most_epochs": 1, "enough": 0.0, "careful": 1.0,
+        "identified": 0.0,
+    }  # fmt: skip
+    active = np.arange(len(y)) if active is None else active
+    return one_round(X, y, loss, alpha, w, active, **numbers | others)
+
+
+@pytest.mark.parametrize("level", loops.levels())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_compiled_epoch_with_a_bias_equals_its_twin(level, kind, weighted, loss):
+    X, y = rows(9, 80, 7)
+    X[np.abs(X) < 0.5] = 0.0
+    X[5] = 0.0
+    rng = np.random.default_rng(0)
+    given = {
+        "inv_2l2": 20.0, "bias_inv_penalty": 15.0, "shrink_margin": 0.5,
+        "weight": rng.uniform(0, 2, 80) if weighted else None,
+    }  # fmt: skip
+    now, ends = loops.level(), []
+    loops.use_level(level)
+    try:
+        for one_round in (loops.ascent_round, twins.ascent_round):
+            alpha, w, active = np.zeros(80), np.zeros(8), np.arange(80)
+            told = []
+            for seed in range(4):
+                told.append(one_epoch(stored(X, kind), y, get_loss(loss), alpha, w, active, seed,
+                                      one_round, **given))  # fmt: skip
+                active = active[: told[-1].n_active]
+            ends.append((alpha, w, active, told))
+    finally:
+        loops.use_level(now)
+    for compiled, twin in zip(*ends, strict=True):
+        np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
+    assert (len(active) < 80) == (loss != "logistic")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gap_that_an_epoch_finds_is_that_of_its_start(loss):
+    """From the definition, where the weights hardly move: alphas as good as 1e-4."""
+    X, y = rows(4, 60, 5)
+    l2, alpha, w = 0.5, np.zeros(60), np.zeros(6)
+    phi = {"hinge": lambda m: np.maximum(0, 1 - m), "logistic": lambda m: np.log1p(np.exp(-m)),
+           "squared_hinge": lambda m: np.maximum(0, 1 - m) ** 2}[loss]  # fmt: skip
+    compared = 0
+    for number in range(12):
+        w[:5] = (alpha * y) @ X / 60 / (2 * l2)
+        true = np.mean(phi(y * (X @ w[:5])) - NEG_CONJUGATE[loss](alpha)) + 2 * l2 * w[:5] @ w[:5]
+        before = w.copy()
+        found = one_epoch(X, y, get_loss(loss), alpha, w, seed=number, inv_2l2=0.5 / l2)
+        if abs(w - before).max() < 1e-3:
+            compared += 1
+            assert 0.3 * true - 1e-12 <= found.gap <= 1.3 * true + 1e-12
+    assert compared > 1
+    assert found.gap < 1e-6
+
+
+@pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
+@pytest.mark.parametrize("one_round", [loops.ascent_round, twins.ascent_round])
+def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature, one_round):
+    rng = np.random.default_rng(0)
+    for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
+        alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
+        for _ in range(8):  # each begins where the last one ended
+            with np.errstate(divide="ignore", invalid="ignore"):
+                one_epoch(np.ones((1, 1)), np.ones(1), Logistic(), alpha, w, inv_2l2=curvature,
+                          one_round=one_round)  # fmt: skip
+        assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("one_round", [loops.ascent_round, twins.ascent_round])
+def test_a_row_without_features_goes_to_its_bound(one_round):
+    alpha, w = np.zeros(2), np.zeros(2)
+    one_epoch(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, inv_2l2=1.0,
+              one_round=one_round)  # fmt: skip
+    np.testing.assert_array_equal(alpha, 1.0)
+
+
+def test_rows_that_do_not_exist_are_refused():
+    X, y = rows(0, 10, 2)
+    with pytest.raises(ValueError, match="active: expected numbers from 0 to 9"):
+        one_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]), inv_2l2=1.0)
 
 
 @pytest.mark.parametrize("level", loops.levels())
@@ -203,13 +292,9 @@ def test_rows_that_hold_the_gap_come_again_and_save_visits(loss):
     visits, reached = ends[0]
     assert visits == ends[1][0]
     assert reached == pytest.approx(ends[1][1], rel=1e-9)
-    of_epochs = {"inv_weight_sum", "row_norm2", "inv_2l2"}
     alpha, w, without = np.zeros(300), np.zeros(101), 0
     while height(alpha) < reached * (1.0 - 1e-7):
-        order = np.random.default_rng(without).permutation(300)
-        loops.coordinate_epoch(
-            X, y, get_loss(loss), alpha, w, order, **{name: numbers[name] for name in of_epochs}
-        )
+        one_epoch(X, y, get_loss(loss), alpha, w, seed=without, inv_2l2=numbers["inv_2l2"])
         without += 300
         assert without < 300_000
     assert visits < 0.8 * without

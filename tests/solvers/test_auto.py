@@ -19,9 +19,10 @@ from separatrix import (
     Objective,
     get_loss,
 )
+from separatrix.data.wrapped import MappedSource
 from separatrix.numeric.rows import to_dense
 from separatrix.rows import CsrRows
-from separatrix.solvers import choose
+from separatrix.solvers import auto, choose
 
 
 def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, scale=1.0):
@@ -63,13 +64,23 @@ def test_auto_does_not_factor_sparse_rows():
     assert type(clf.solver_) is LBFGS
 
 
-def test_auto_takes_the_closed_form_where_products_are_cheap():
-    def chosen(n, d, l2):
+def test_auto_takes_the_closed_form_where_products_are_cheap(monkeypatch):
+    def chosen(n, d, l2, by_blocks=False):
         rng = np.random.default_rng(0)
         y = np.where(np.arange(n) % 2, 1.0, -1.0)
-        return type(choose(objective_of(rng.standard_normal((n, d)), y, "squared", l2)))
+        objective = objective_of(rng.standard_normal((n, d)), y, "squared", l2)
+        if by_blocks:
+            objective = objective.on_rows(MappedSource(objective.source, lambda block: block))
+        return type(choose(objective))
 
     assert chosen(30_000, 20, 1e-3) is LeastSquares
+    assert chosen(4_000, 64, 1e-3) is LeastSquares
+    assert chosen(2_000, 128, 1e-3) is LeastSquares
+    monkeypatch.setattr(auto, "CLOSED_FORM_VALUES", 2_000 * 128 - 1)
+    assert chosen(2_000, 128, 1e-3) is LBFGS
+    assert chosen(4_000, 64, 1e-3) is LeastSquares
+    assert chosen(2_000, 129, 1e-3) is LBFGS
+    assert chosen(1_600, 129, 1e-3, by_blocks=True) is LeastSquares
     assert chosen(1_000, 500, 1e-3) is LBFGS
     assert chosen(1_000, 500, 0.0) is LeastSquares
     assert chosen(300, 500, 1e-3) is LeastSquares

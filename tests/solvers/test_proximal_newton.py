@@ -199,7 +199,7 @@ def test_a_rough_second_derivative_leads_to_the_same_minimum(k, monkeypatch):
     met = [next(steps) for _ in range(12)]
     assert taken[0] < 1500
     assert taken[-1] == 3000
-    monkeypatch.setattr(proximal_newton, "FEW", 0.0)
+    monkeypatch.setattr(proximal_newton, "FEW_OF_ROWS", 0.0)
     assert met[-1].objective == pytest.approx(solved(of).objective, rel=1e-12)
     monkeypatch.undo()
     for number, step in enumerate(met[:-1]):  # and a run that goes on from any step, to the same

@@ -20,6 +20,7 @@ from separatrix import (
     LinearClassifier,
     LinearProgram,
     Newton,
+    read,
 )
 
 X, Y = overlapping(100, 3, seed=0)
@@ -76,6 +77,22 @@ def test_one_class_against_the_rest_is_enough_to_run_off():
     clf = LinearClassifier("tanh_squared", l2=0.0)
     warned(clf, rows, y)
     assert not clf.converged_
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_one_class_against_the_rest_runs_off_in_blocks_as_in_memory(storage):
+    """Class 2 is separable from the others, and the verdict reads blocks."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    rows, y = np.vstack([rows, [[30.0, 0], [31, 0]]]), np.append(y, [2, 2])
+    rows = rows if storage == "dense" else sp.csr_matrix(rows)
+    source = read(lambda: ((rows[at : at + 7], y[at : at + 7]) for at in range(0, 42, 7)))
+    here = LinearClassifier("one_vs_rest_logistic", l2=0.0)
+    there = LinearClassifier("one_vs_rest_logistic", l2=0.0)
+    assert warned(here, rows, y) == warned(there, source, None)
+    assert here.stop_ == there.stop_ == "no minimum"
+    overlap = read(lambda: iter([(rows[:40], np.arange(40) % 3)]))
+    assert LinearClassifier("one_vs_rest_logistic", l2=0.0).fit(overlap).converged_
 
 
 def test_without_an_intercept_the_planes_go_through_the_origin():

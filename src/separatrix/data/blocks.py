@@ -12,7 +12,7 @@ from ..rows import DenseRows, Rows, RowsLike, concatenate_rows
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
 BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: golden-ratio increment (SplitMix64)
-LARGEST_SEED = 2**62
+LARGEST_SEED = 2**62  # sums of seeds still fit into int64
 
 
 class Block(NamedTuple):

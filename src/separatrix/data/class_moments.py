@@ -15,9 +15,9 @@ from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
 from ..rows import HostRows, Rows
 from ..rows.thresholds import VALUES_AT_ONCE
+from .thresholds import MOST_SUMS
 
 FEW_ROWS = 64  # number of rows whose mean approximates the mean of all
-MOST_SUMS = 1 << 20  # largest features x classes for which sums are kept: 16 MB for both
 
 
 class ClassMoments(NamedTuple):

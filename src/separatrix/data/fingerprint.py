@@ -11,7 +11,7 @@ from ..numeric.types import AnyArray
 from ..rows import CsrRows, host_rows_of
 from .blocks import Block
 
-DIGEST_BYTES = 16
+DIGEST_BYTES = 16  # 128 bits: no two contents have the same by accident
 HASHED_ROWS = 4096  # at a time: rows that are not C-contiguous are copied
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..numeric.types import AnyArray, Array, Ints
 from .containers import missing, opened, refuse_times
 
-MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+MOST_COUNTED, LOOKED_FOR = 1 << 16, 4  # largest ranges of labels to count, to search by value
 LONGEST_LABEL = 1000
 """Characters. NumPy stores every label of an array at the length of the longest: a label of a
 megabyte among a thousand rows would take 4 GB, in a fit and in every prediction."""

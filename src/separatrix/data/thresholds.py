@@ -51,6 +51,11 @@ by that distance.
 
 Measured: logistic-blocks, 2.31; logistic-blocks-float32, 1.87."""
 
+MOST_SUMS = 1 << 20
+"""Features times classes up to which sums of features by class are kept from the first pass, 16 MB.
+
+Measured: no method is chosen, memory is bounded."""
+
 MOST_OCCUPIED = 0.5
 """Sparse rows that use at most this share of the features are fitted without the others.
 

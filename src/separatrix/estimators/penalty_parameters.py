@@ -11,7 +11,7 @@ from ..numeric import checks
 from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..penalties.group_lasso import CLASSES
 
-DEFAULT_L2 = 1e-4
+DEFAULT_L2 = 1e-4  # small, but the minimum is finite
 SKLEARN_WORDS = {
     "l1": "set l1, e.g. l1=0.01 (and l2=0 for no squares)",
     "l2": "set l2, e.g. l2=1e-4",

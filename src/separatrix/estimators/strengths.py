@@ -30,7 +30,7 @@ SMALLEST, SMALLEST_WIDE = 1e-4, 1e-2  # of the largest; the second for fewer row
 TIGHT = Stop(max_iter=1000, tol=1e-16, prove=False)  # until a step expects no decrease
 ABOVE = 1.0 + 1e-11  # rounding must not select a feature at the largest
 NO_PULL = 1e-14  # of the largest possible gradient: below is rounding
-MOST_TRIALS = 60
+MOST_TRIALS = 60  # each at least four times the last: enough for any float
 
 
 class NullModel(NamedTuple):

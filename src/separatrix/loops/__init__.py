@@ -6,12 +6,10 @@ sums then call it once per block, and online passes run in Python, row by row
 """
 
 from .ascent_round import (
-    SURPRISE,
     EpochOrders,
     RoundResult,
     StepHistory,
     ascent_round,
-    dual_estimate,
 )
 from .batch import (
     OFFSETS,
@@ -43,7 +41,6 @@ from .column_descent import (
     column_descent,
     column_model,
 )
-from .coordinate_ascent import EpochResult, coordinate_epoch
 from .coordinate_descent import (
     DescentResult,
     coordinate_descent,
@@ -83,14 +80,12 @@ __all__ = [
     "OFFSETS",
     "ORDER",
     "RANGE",
-    "SURPRISE",
     "BlockSum",
     "ColumnDescentResult",
     "ColumnModel",
     "CurvaturePair",
     "DescentResult",
     "EpochOrders",
-    "EpochResult",
     "Interrupted",
     "MulticlassEpochResult",
     "OnlineWeights",
@@ -112,11 +107,9 @@ __all__ = [
     "compiled",
     "compiler",
     "coordinate_descent",
-    "coordinate_epoch",
     "csr_columns",
     "csr_flaw",
     "draw_orders",
-    "dual_estimate",
     "from_lines",
     "gram",
     "hessian_product",

@@ -40,7 +40,6 @@ def online_pass(
     log: Ints | None,
     screening: ScreeningState | None,
     ends: Array | None,
-    threads: int,
 ) -> tuple[float, float, int, int]: ...
 def batch_pass(
     rows: Rows,
@@ -85,20 +84,6 @@ def max_standardised_norm2(
     rows: Rows, weight: Array | None, mean: Array, factor: Array
 ) -> float: ...
 def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None: ...
-def coordinate_epoch(
-    rows: Rows,
-    loss: int,
-    y: Array,
-    weight: Array | None,
-    inv_weight_sum: float,
-    row_norm2: Array,
-    inv_2l2: float,
-    bias_inv_penalty: float,
-    order: Ints,
-    alpha: Array,
-    w: Array,
-    shrink_margin: float,
-) -> tuple[int, float, float]: ...
 def ascent_round(
     rows: Rows,
     loss: int,

@@ -12,8 +12,6 @@ from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import number_of
 
-SURPRISE = _loops.surprise
-
 
 class EpochOrders(NamedTuple):
     """The random orders of a round: of groups of blocks of neighbouring rows."""
@@ -77,8 +75,12 @@ def ascent_round(
 ) -> RoundResult:
     """Run epochs over the active rows until the gap is ``enough`` of the dual, or ``most_epochs``.
 
-    Each is a :func:`coordinate_epoch` in its own random order, after which ``shrink_margin`` is
-    ``careful`` times the mean slope. Rows that hold more than ``stands_out`` (at least 3) times the
+    For the hinge, the squared hinge and the logistic loss. Each epoch visits the rows in its own
+    random order and maximises the dual over each alpha: ``w`` (d + 1,) is updated by ``inv_2l2``
+    times change times row, its bias by ``bias_inv_penalty`` times change. ``row_norm2`` is |x|^2
+    of every row, ``inv_weight_sum`` 1 over the sum of the weights. Rows whose alpha is at a bound
+    and whose margin is beyond 1 by more than ``shrink_margin``, afterwards ``careful`` times the
+    mean slope, become inactive. Rows that hold more than ``stands_out`` (at least 3) times the
     mean part of the gap are visited again until they no longer do, unless epochs are fast. With a
     history, slow epochs are accelerated by steps in the space of the last three while most active
     alphas (all but ``identified`` per free one) are inside their bounds. Writes ``alpha``, ``w``,
@@ -91,8 +93,3 @@ def ascent_round(
             careful, identified, stands_out, gap, *((None, None) if history is None else history),
         )
     )  # fmt: skip
-
-
-def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:
-    """The dual objective at the alphas."""
-    return float(-(p @ loss.conjugate(alpha)) - 0.5 * w[:-1] @ w[:-1] / inv_2l2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numeric.types import Array
 
-LANES = 8
+LANES = 8  # doubles in a line, as `kLanes` in cpp/simd/doubles.hpp
 AT_ONCE = 512  # lines copied together: they stay in the cache for all classes
 
 

@@ -15,7 +15,7 @@ from .dispatch import Interrupted, compiled, stop_requested
 from .thresholds import SCREENING_ROW_BYTES, SCREENING_SHARE
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = _loops.smallest_scale, _loops.smallest_scale_of_sum
-EVERY_UPDATE = 2**62
+EVERY_UPDATE = 2**62  # more updates than a pass can have
 
 
 @dataclass
@@ -166,16 +166,14 @@ def online_pass(
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
     ends: Array | None = None,
-    threads: int = 1,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``. An ``l1`` needs
     weights that were started with ``received``.
-    The ``screening`` state of these rows, kept from pass to pass, lets the perceptron skip rows;
-    with two ``threads`` its exact weights may be updated on the second. Neither changes any bit
-    of the result.
+    The ``screening`` state of these rows, kept from pass to pass, lets the perceptron skip rows,
+    without changing any bit of the result.
 
     With ``ends``, the order is that of ``len(ends)`` passes, and each pass writes its final state
     to its row: loss, mistakes, updates, the weights and their sum if there is one. A pass without
@@ -192,7 +190,7 @@ def online_pass(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l1, l2, batch, intercept,
             max_updates, weights.v, weights.scalars, weights.sum, weights.lag, weights.received,
-            log, screening, ends, threads,
+            log, screening, ends,
         )
     )  # fmt: skip
 

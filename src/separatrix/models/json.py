@@ -8,7 +8,7 @@ from typing import Any
 
 from .formula import Formula
 
-VERSION = 1
+VERSION = 1  # of the format: docs/models.md describes it
 
 
 def as_json(formula: Formula) -> str:

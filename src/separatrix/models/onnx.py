@@ -17,7 +17,7 @@ import numpy as np
 
 from .formula import Feature, Formula, Type
 
-OPSET, OPSET_ML = 17, 3
+OPSET, OPSET_ML = 17, 3  # the oldest with all operators that are used
 IR_VERSION = 8  # of the releases that introduced opset 17
 
 

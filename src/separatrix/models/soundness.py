@@ -34,7 +34,7 @@ from ..training.trace import Trace
 from .schema import conforms
 
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
-MOST_HASH_BITS = 30
+MOST_HASH_BITS = 30  # as a column of a table may have
 MOST_DEGREE = 10_000  # of a polynomial: above, a score would take too long
 
 

@@ -30,7 +30,7 @@ NAMES = {np.dtype(dtype).newbyteorder("<"): name for name, dtype in DTYPES.items
 START = b'{"__metadata__":{"sha256":"'
 ZEROS = b"0" * 64
 MOST_HEADER = 100_000_000  # bytes; the limit of safetensors, too
-MOST_AXES = 8
+MOST_AXES = 8  # arrays of fits have at most three
 LARGEST_INTEGER = 2**128  # seeds are the largest; much larger ones are not even floats
 MOST_DIGITS = len(str(-LARGEST_INTEGER))
 

@@ -8,7 +8,7 @@ from .thresholds import ONE_THREAD_DOT
 from .types import Array
 
 SAFE_SQUARE = 1e-250  # above it, the squares of a sum that underflowed are negligible
-SPLITTER = 2.0**27 + 1.0
+SPLITTER = 2.0**27 + 1.0  # Veltkamp's, for two halves of 26 binary digits
 
 
 def dot(a: Array, b: Array) -> float:

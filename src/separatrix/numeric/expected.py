@@ -18,7 +18,7 @@ from .types import AnyArray
 Check = Callable[[str, Any], None]
 NUMBER_TYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248])")
 MOST_COUNT = 2**53  # passes, rows and similar: no run reaches it, and a sum of two still fits
-INT64 = -(2**63), 2**63 - 1
+INT64 = -(2**63), 2**63 - 1  # its smallest and largest numbers
 
 
 def number_type(text: Any) -> np.dtype[Any]:

@@ -12,7 +12,7 @@ from .dot import dot
 from .threads import one_blas_thread
 from .types import Array
 
-CG_MAX_ITER = 250
+CG_MAX_ITER = 250  # of conjugate gradients: by then rounding has spoiled the directions
 FLAT = 1e-12  # of |p|^2: below, there is nothing to gain along p up to rounding
 MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: below, the matrix is nearly singular
 MIN_EIGENVALUE = 1e-13  # of the largest, per row: below is rounding

@@ -29,7 +29,7 @@ from .columns import FeatureColumns
 from .known import ClassSums, Known
 from .moments import Moments, refuse_underflow
 
-SAMPLE_ROWS = 4096
+SAMPLE_ROWS = 4096  # of the sample for an eigenvalue, which need not be exact
 
 
 class Evaluation(NamedTuple):

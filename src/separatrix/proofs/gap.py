@@ -36,7 +36,7 @@ from .units import GivenUnits, canonical
 
 LEAST = 1e-14  # smallest gap to aim for: J itself is not known much better
 MOST_BIAS_STEPS = 3  # Newton steps to improve a bound
-BIAS_STEP_READS = EXACT_READS = 2
+BIAS_STEP_READS = EXACT_READS = 2  # of the data
 EXACT_EVERY = 3  # steps, if rounding limits the gap
 NEAR_ENOUGH = 0.2  # of a sampled bound's tolerance: predicted decrease of a step at which to try it
 SAMPLED_READS = 5.0  # at most, for a sampled bound

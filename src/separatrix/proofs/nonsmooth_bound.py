@@ -24,7 +24,7 @@ from .iterates import StartAscent
 
 NEAR_KINK = 4096  # maximum number of rows of the reduced problem
 ENOUGH = 1e-11  # of J: the bound need not be closer
-MOST_STEPS = 60
+MOST_STEPS = 60  # towards the minimum of the reduced problem
 NOTHING = np.empty((0, 0))
 STEP_READS = 2.0  # for the rows near a kink
 

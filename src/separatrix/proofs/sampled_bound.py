@@ -35,9 +35,8 @@ from .smooth_bound import (
     mean_conjugate,
     newton_in_bias,
 )
-from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE
+from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE, MOST_FEATURES
 
-MOST_FEATURES = 5000  # more features than this would need a larger sample
 DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
 RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
 SPARE = 0.1  # of the tolerance: error left to Newton's method

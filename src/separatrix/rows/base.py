@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..loops import (
-    EpochResult,
     MulticlassEpochResult,
     OnlineWeights,
     PassResult,
@@ -319,12 +318,6 @@ class Visits(ABC):
         **numbers: Any,
     ) -> PassResult:
         """Visit rows in an order and update the weights after every batch."""
-
-    @abstractmethod
-    def coordinate_epoch(
-        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
-    ) -> EpochResult:
-        """Visit rows in an order and maximise the dual over each alpha."""
 
     @abstractmethod
     def ascent_round(

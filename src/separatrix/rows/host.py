@@ -247,12 +247,6 @@ class HostRows(Rows, Visits):
         """See :func:`separatrix.loops.online_pass`."""
         return loops.online_pass(self.X, y, loss, weights, screening, **numbers)
 
-    def coordinate_epoch(
-        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
-    ) -> loops.EpochResult:
-        """See :func:`separatrix.loops.coordinate_epoch`."""
-        return loops.coordinate_epoch(self.X, y, loss, alpha, w, order, **numbers)
-
     def column_model(
         self, curvature: Array, ridge: Array, thresholds: Array, bias: bool
     ) -> loops.ColumnModel:

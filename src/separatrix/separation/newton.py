@@ -23,7 +23,7 @@ from ..numeric.types import Array, Ints
 from .signed_rows import Matrix, dense, stacked
 from .working_set import MAX_ROUNDS, TIE, WorkingSet
 
-NEWTON_MAX_ITER = 60
+NEWTON_MAX_ITER = 60  # more show that rounding is the limit
 PUSHES = 64  # rows taken out between two updates of the table of the others
 PIVOT_TOLERANCE = 1e-11  # of the largest pivot: smaller ones are dependent
 

@@ -27,6 +27,8 @@ from .newton import Newton
 from .proximal_newton import ProximalNewton
 from .row_systems import has_row_systems
 from .thresholds import (
+    CLOSED_FORM_FEATURES,
+    CLOSED_FORM_VALUES,
     COMMON_DIRECTION,
     DENSE_ROWS_OF_A_FEATURE,
     FACTORED_UNKNOWNS,
@@ -35,6 +37,7 @@ from .thresholds import (
     FEW_VALUES_OF_FEATURES,
     FEW_WEIGHTS,
     INTERIOR_UNKNOWNS,
+    MOST_CLOSED_FORM_FEATURES,
     MOST_CORRELATED,
     NEARLY_SEPARABLE,
     RARE_FEATURES,
@@ -203,7 +206,10 @@ def _suits_least_squares(objective: Objective) -> bool:
     """
     n, d = objective.source.n_rows, objective.source.n_features
     if objective.penalty.l2 > 0.0 and n * d > SMALL_TABLE:
-        return d <= FEW_WEIGHTS
+        if not isinstance(objective.source, InMemory):  # reads are expensive, and L-BFGS takes more
+            return d <= FEW_WEIGHTS
+        few = n * d <= CLOSED_FORM_VALUES * objective.shape[0]
+        return d <= (MOST_CLOSED_FORM_FEATURES if few else CLOSED_FORM_FEATURES)
     return min(n, d) <= LeastSquares().direct_size
 
 
@@ -251,7 +257,7 @@ def _for_a_kinked_loss(objective: Objective) -> Solver:
     loss = objective.loss
     if DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
-    if isinstance(objective.source, InMemory) and CoordinateAscent().accepts(objective):
+    if CoordinateAscent().accepts(objective):
         why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
         return CoordinateAscent(reason=why)
     if solvable(objective):

@@ -73,7 +73,9 @@ class CoordinateDescent(Solver):
     """
 
     name = "CoordinateDescent"
+    monotone = True
     any_penalty = True
+    needs_visits = True  # columns are copied
 
     def check(self, objective: Objective) -> None:
         """Only convex margin losses, one-vs-rest for more classes, and rows in memory."""
@@ -104,16 +106,6 @@ class CoordinateDescent(Solver):
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "
                 "ProximalNewton() or GradientDescent()"
             )
-
-    @property
-    def needs_visits(self) -> bool:
-        """Yes: columns are copied."""
-        return True
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
-        return True
 
     def expected_state(self, objective: Objective) -> Check:
         """Shape of the weights."""

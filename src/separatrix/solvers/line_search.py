@@ -23,7 +23,7 @@ from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the Wolfe conditions
-MOST_TRIALS, MOST_HALVINGS = 40, 50
+MOST_TRIALS, MOST_HALVINGS = 40, 50  # 2^-50 of a step is below rounding
 HIDDEN = 1e-13  # of J: a decrease that its rounding may hide
 
 

@@ -21,16 +21,13 @@ from ..numeric.types import Array, Ints
 from ..objective.columns import FeatureColumns
 from ..rows import HostRows
 from .proximal_newton import minimise_quadratic
+from .thresholds import FULL, MOST_FACTORED, MOST_FILLED, PRODUCTS_AN_EPOCH
 
 ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
 MOST_EPOCHS = 100  # over all weights, and between two of them over those that are not 0
 CRAWL = 0.9  # of what the epoch before gained, after a minimum by products: more is rounding
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
-MOST_FACTORED = 2000  # weights
-FULL = 0.05  # of their values: columns that store more are multiplied faster with their zeros
-MOST_FILLED = 1 << 22  # values, for that: 32 MB
-PRODUCTS_AN_EPOCH = 16, 40  # columns whose products cost an epoch: dense, sparse
 
 
 class ModelDescent:

@@ -59,6 +59,7 @@ class Newton(Solver):
     """
 
     name = "Newton"
+    monotone = True
 
     direct_weights: int = 1500
 
@@ -69,11 +70,6 @@ class Newton(Solver):
             why = "is not convex" if not loss.convex else "defines no curvature"
             remedy = "LBFGS()" if loss.smooth else "GradientDescent(), or DualAscent()"
             raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
-        return True
 
     def expected_state(self, objective: Objective) -> Check:
         """The weights."""

@@ -233,9 +233,8 @@ class OnlineRun:
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
             max_updates = min(max_updates, LOG_ROWS)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
-        # Of one row, or one update at a time, neither screening nor another thread would pay.
+        # Of one row, or one update at a time, screening would not pay.
         screens = max_updates > 1 and count > 1
-        threads = self.objective.source.threads if screens else 1
         steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         if self.adapts:
             steps = self.step_scale * steps
@@ -252,7 +251,6 @@ class OnlineRun:
                 order=None if order is None else order[position:end],
                 max_updates=max_updates,
                 log=log,
-                threads=threads,
             )
             look = None
             if order is not None and most_rows is not None:

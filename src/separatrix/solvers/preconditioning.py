@@ -21,7 +21,7 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..rows import HOST, VectorSpace
 
-MOST_LIFTS = 8
+MOST_LIFTS = 8  # of the diagonal, each a hundred times the last
 # Products of BLAS while an evaluation reads one value: the cost of a Hessian in evaluations.
 PRODUCTS_PER_READ = 15.0
 STEP_BYTES = 1e6  # that could be read while a step is prepared

@@ -28,7 +28,7 @@ from ..penalties import Penalty
 from .base import State, Step
 from .line_search import SUFFICIENT_DECREASE
 
-MOST_HALVINGS = 60
+MOST_HALVINGS = 60  # 2^-60 of a step is below rounding
 MEMORY = 10  # recent values of J that a step may not exceed
 
 

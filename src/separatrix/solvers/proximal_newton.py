@@ -38,13 +38,13 @@ from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, finite_start
 from .block_model import crawls, minimise_with_groups
 from .line_search import backtrack
+from .thresholds import FEW_OF_ROWS, ROWS_A_VARIABLE
 from .working_hessian import LossHessian, model_hessian, own_variables
 
 EPOCHS, ROUNDS = 10, 50  # epochs of coordinate descent between Newton steps, and rounds of both
 SMALLEST_WORKING_SET = 50  # features: fewer hardly make a step cheaper
 CHORD = 0.1  # share of the previous gain: a Hessian that gains less is not reused
-ROUGH = 3e-3  # of J: after a larger gain, or none yet, the next Hessian may be rough
-ROWS_A_VARIABLE, FEW = 10, 0.5  # of a sample for that, and the share of all rows that it may be
+ROUGH = 3e-3  # of J: after a larger gain, or none yet, a sample gives the next Hessian
 ENOUGH = 1e-12  # relative to the model's gain so far: an epoch that gains less is the last
 
 
@@ -77,6 +77,7 @@ class ProximalNewton(Solver):
     """
 
     name = "ProximalNewton"
+    monotone = True
     any_penalty = True
 
     most_variables: int = 2000
@@ -107,11 +108,6 @@ class ProximalNewton(Solver):
         """Whether the largest group of features fits into the model."""
         most = most_features(objective, self.most_variables)
         return bool(_group_sizes(objective).max() <= most)
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
-        return True
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
@@ -187,7 +183,7 @@ class ProximalNewton(Solver):
 def _some_rows(objective: Objective, features: int) -> Objective:
     """The same on a sample for a rough second derivative, if there are far more rows."""
     size = 1 << (ROWS_A_VARIABLE * (features + 1) * objective.shape[0]).bit_length()
-    if not isinstance(objective.source, InMemory) or size > FEW * objective.source.n_rows:
+    if not isinstance(objective.source, InMemory) or size > FEW_OF_ROWS * objective.source.n_rows:
         return objective
     return objective.on_rows(objective.sample(size).source)
 

@@ -7,13 +7,21 @@ Each line says what it chooses and what that gains, as measured by ``benchmarks/
 # ---- auto: which solver
 
 FEW_WEIGHTS, SMALL_TABLE = 200, 200_000
-"""Weights, and values in all rows (times the square of the classes), up to which Newton is chosen;
-and features up to which the closed form is chosen for a larger table.
+"""Weights, and values in all rows (times the square of the classes), up to which Newton is chosen.
 
-Up to this many weights the multiclass hinge starts with interior points.
+Up to this many weights the multiclass hinge starts with interior points; and up to this many
+features a larger table that is not in memory is solved by the closed form, in three reads.
 
-Measured: logistic-small-correlated, 1.74; logistic-small, 1.53. The closed form:
-squared-correlated, 1.18; squared-tall, 0.55."""
+Measured: logistic-small-correlated, 1.74; logistic-small, 1.53."""
+CLOSED_FORM_FEATURES, MOST_CLOSED_FORM_FEATURES, CLOSED_FORM_VALUES = 64, 128, 5_000_000
+"""Features up to which the closed form is chosen for the squared loss on a larger table in memory:
+of any number of rows, and of up to this many values (times the classes, if more than two).
+
+Measured, processor time of L-BFGS over the closed form, one thread of a Xeon core, independent and
+correlated features, l2 = 0.01 to 1e-8: 300,000 x 20, 1.7; 100,000 x 50, 1.5; 400,000 x 64, 0.92 to
+1.05; 3,000 x 128, 1.5 to 2.2; 20,000 x 128, 1.1 to 1.3; 40,000 x 128, 0.95 to 1.3; 50,000 x 100,
+1.2. Beyond: 100,000 x 100, 0.84 to 1.2, of 6 classes 1.6; 200,000 x 100, 0.84; 5,000 x 200, 0.54;
+50,000 x 200, 0.39; 150,000 x 200, 0.29."""
 WIDE_ROWS = 2
 """Features per sparse row from which on coordinate ascent is chosen for two classes even where
 linear systems are small.
@@ -83,6 +91,26 @@ Measured, ProximalNewton over CoordinateDescent at 0.1 and 0.01 of the largest s
 20,000, 2.1, 2.4; 2,000 x 4,000, 2.7, 2.6, alike features 1.9, 1.5; 5,000 x 1,000, 2.3, 2.0; 20,000
 x 500, 2.2, 1.1; 20,000 x 200, alike 1.1, 0.75; 100,000 x 200, 1.4, 0.74; text, 20,000 x 100,000,
 3.3, 1.6; 50,000 x 20,000, 3.0, 1.6; one-hot, 50,000 x 2,000, 0.9, 1.6."""
+
+PRODUCTS_AN_EPOCH, MOST_FACTORED = (16, 40), 2000
+"""Products of two columns that cost an epoch, dense and sparse: once epochs of coordinate descent
+have cost as much as the products of all columns in use and a system of them, Newton's steps with
+fixed signs follow, up to this many columns.
+
+Measured, two Xeon cores, logistic: correlated 20,000 x 200, 3.89; correlated 3,000 x 400, 2.27;
+sparse 15,000 x 250 with two fifths of the values, 1.23, with one fifth 0.90; text, 1.00."""
+FULL, MOST_FILLED = 0.05, 1 << 22
+"""Share of their values above which sparse columns are filled in for these products, and most
+values of the filled columns.
+
+Measured, two Xeon cores, 15,000 x 250 with two fifths of the values, 3.29, with one fifth 1.42,
+with a tenth 1.00; one-hot 20,000 x 200, a twentieth, 0.80."""
+ROWS_A_VARIABLE, FEW_OF_ROWS = 10, 0.5
+"""Rows per variable in the sample whose Hessian serves for the first steps with l1, if it is at
+most this share of all rows.
+
+Measured, two Xeon cores, logistic: images of 6 classes, 20,000 x 100, 2.02; independent 100,000 x
+100, 1.79; correlated 50,000 x 200, 1.50."""
 
 # ---- least squares
 

@@ -18,7 +18,7 @@ from typing import Self
 
 from .. import loops
 
-SECOND_WITHIN = 2.0
+SECOND_WITHIN = 2.0  # seconds: a second Ctrl-C in this time stops at once
 
 
 class gentle_interrupt:  # noqa: N801 (a context manager, as contextlib's are)

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..data import InMemory, Source
-from ..data.labels_in_memory import LabelsInMemory
-from ..data.wrapped import SomeFeatures
+from ..data import Block, InMemory, Source
+from ..data.wrapped import MappedSource, SomeFeatures
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -136,11 +135,29 @@ def _sources(source: Source, loss: Loss) -> list[Source]:
     """The data; for one-vs-rest losses, once for each class."""
     if loss.column_loss is None or len(source.classes) == 2:
         return [source]
-    if not isinstance(source, InMemory):
-        source = LabelsInMemory.of(source)
-    two = np.array([0, 1])
     each = range(len(source.classes))
+    if not isinstance(source, InMemory):
+        return [OneAgainstTheRest(source, c) for c in each]
+    two = np.array([0, 1])
     return [source.with_labels(np.where(source.y == c, 1.0, -1.0), two) for c in each]
+
+
+class OneAgainstTheRest(MappedSource):
+    """The rows of another source with two labels: one class, and all others."""
+
+    def __init__(self, source: Source, number: int) -> None:
+        super().__init__(source, Relabelling(number))
+        self.classes = np.array([0, 1])
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """A block whose label is +1 for one class and -1 for all others."""
+
+    number: int
+
+    def __call__(self, block: Block) -> Block:
+        return block._replace(y=np.where(block.y == self.number, 1.0, -1.0))
 
 
 def _along(objective: Objective, direction: Array, verdict: str) -> Runaway:

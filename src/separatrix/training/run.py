@@ -23,7 +23,7 @@ from .checkpoint_file import packed
 from .loop import Loop
 from .stopping import Stop
 
-MOST_SEED = 2**128
+MOST_SEED = 2**128  # NumPy's generators take 128 bits
 
 
 @runtime_checkable

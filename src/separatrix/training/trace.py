@@ -24,8 +24,8 @@ from .recording import Recording
 from .recording.columns import MOST_ROWS, MOST_STEPS, columns_of
 from .recording.linear import Recipe, linear_recording
 
-MOST_BYTES = 8 << 20
-COUNTED_AT_ONCE = 1 << 16
+MOST_BYTES = 8 << 20  # of the rows that were updated: a million rows
+COUNTED_AT_ONCE = 1 << 16  # rows
 
 
 def _count(counts: AnyArray, rows: Ints) -> None:

@@ -23,7 +23,6 @@ from .batch import (
 )
 from .block_coordinate_descent import block_coordinate_descent
 from .column_descent import column_descent, column_model
-from .coordinate_ascent import coordinate_epoch
 from .coordinate_descent import coordinate_descent
 from .csr_columns import csr_columns
 from .multiclass_ascent import multiclass_epoch
@@ -40,7 +39,6 @@ __all__ = [
     "compensated_scores",
     "compensated_transpose_product",
     "coordinate_descent",
-    "coordinate_epoch",
     "csr_columns",
     "csr_flaw",
     "draw_order",

@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.loops._compiled import _loops
-from separatrix.loops.ascent_round import (
-    SURPRISE,
-    EpochOrders,
-    RoundResult,
-    StepHistory,
-    dual_estimate,
-)
+from separatrix.loops.ascent_round import EpochOrders, RoundResult, StepHistory
 from separatrix.losses import Logistic, MarginLoss, SquaredHinge
 from separatrix.numeric.rows import RowArrays, row_nonzeros
 from separatrix.numeric.types import AnyArray, Array, Ints
@@ -21,6 +15,7 @@ from separatrix.numeric.types import AnyArray, Array, Ints
 from .coordinate_ascent import coordinate_epoch
 from .online import draw_order
 
+SURPRISE = _loops.surprise
 CRAWLING, LEFT_BY_FAST, SETTLED = _loops.crawling, _loops.left_by_fast, _loops.settled
 GAIN_ROUNDING, DEPENDENT = _loops.gain_rounding, _loops.dependent
 NEAREST_END = _loops.nearest_end
@@ -95,6 +90,11 @@ def ascent_round(
     return RoundResult(
         len(at), epochs, gap, shrink_margin, subspace, reached, subspace_steps, visits
     )
+
+
+def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:
+    """The dual objective at the alphas."""
+    return float(-(p @ loss.conjugate(alpha)) - 0.5 * w[:-1] @ w[:-1] / inv_2l2)
 
 
 def shuffled(rows: Ints, orders: EpochOrders, number: int) -> Ints:

@@ -1,17 +1,25 @@
-"""Passes of dual coordinate ascent in Python."""
+"""One epoch of dual coordinate ascent in Python."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from separatrix.loops._compiled import _loops
-from separatrix.loops.coordinate_ascent import EpochResult
 from separatrix.loops.dispatch import Interrupted, stop_requested
 from separatrix.losses import Logistic, MarginLoss, SquaredHinge
 from separatrix.numeric.rows import RowArrays, row_nonzeros
 from separatrix.numeric.types import Array, Ints
 
 NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
+
+
+class EpochResult(NamedTuple):
+    n_active: int
+    """Number of rows to visit again, at the front of ``order``."""
+    projected_gradient: float
+    gap: float
 
 
 def coordinate_epoch(

@@ -17,7 +17,7 @@ from ... import __version__
 from . import demo, fitting, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
-OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
+OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130  # 70: EX_SOFTWARE; 130: 128 + SIGINT
 USAGE_ERRORS: Any = typer.BadParameter.__mro__[:-3]
 """Exceptions of typer for wrong use of the command: it may bundle its own click."""
 HELP = """Linear classifiers from files, each with a proof of how good it is.

@@ -19,8 +19,8 @@ from .report import fit_report, show_fit
 from .search import fitted
 from .written import goes_to_stdout, write_recording
 
-CODE_INTERRUPTED = 130
-RECORDED_ROWS = 2000
+CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
+RECORDED_ROWS = 2000  # as many as a recording holds
 SETTINGS: dict[str, Any] = {
     "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
     "random_state": 0,

@@ -25,7 +25,7 @@ from .inputs import (
 from .output import console, counted, print_json, printable, say
 from .progress import Watch
 
-CODE_NOT_SEPARABLE = 3
+CODE_NOT_SEPARABLE = 3  # exit code of `check` on data that is not separable
 
 
 def check(

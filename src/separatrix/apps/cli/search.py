@@ -12,7 +12,7 @@ import separatrix
 from .output import counted, say
 from .progress import Watch
 
-FOLDS = 5
+FOLDS = 5  # of the cross-validation, as in scikit-learn
 VALUES, VALUES_FROM_FILES = 20, 8
 """Number of penalties tried; fewer if rows are read again in each step."""
 

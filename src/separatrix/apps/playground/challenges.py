@@ -17,7 +17,7 @@ from .runs import PlaygroundRun, as_points
 
 Asked = dict[str, Any]
 NO_VERDICT = f"Whether a line separates these points is {UNDECIDED}: place fewer points."
-UPDATES = 20
+UPDATES = 20  # that the challenge asks for
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import separatrix
 
 from .methods import BadRequest
 
-MOST_STEPS = 200
-POINTS = 241
+MOST_STEPS = 200  # of one run: more are not visible on the curve
+POINTS = 241  # of the curve that is drawn
 FAR = 1e9
 """Larger coordinates are not reported."""
 NEAR = 1e-3  # distance that counts as at a minimum

@@ -23,7 +23,7 @@ from ...penalties import L2
 from ...solvers import State
 from .folds import Folds, Means
 
-MOST_NEWTON_STEPS, MOST_HALVINGS = 30, 10
+MOST_NEWTON_STEPS, MOST_HALVINGS = 30, 10  # per penalty, and per step
 MOST_OWN_READS = 3  # of the data, for a single fold
 ARMIJO = 1e-4  # required share of the decrease predicted by the gradient
 LEAST_DECREASE = 1e-200  # lower limit of a step's decrease

@@ -37,8 +37,8 @@ from .sums import row_scores
 SCORE_ERROR = 1e-4  # maximum error of the score of a held-out row
 SHRINKAGE = 1e-3  # relative decrease of second derivatives that is allowed for
 SELF_CONCORDANT_STEP = 0.5  # largest change of scores for which a step is bounded
-MIN_REMAINDER = 1e-6
-MOST_NEWTON_STEPS = 30
+MIN_REMAINDER = 1e-6  # of a row's curvature after it is removed: below is rounding
+MOST_NEWTON_STEPS = 30  # for the score of a row without that row
 MIN_CONTRACTION = 0.5  # steps that converge more slowly are given up
 CHECKED_ROWS = 10  # rows removed by fits, to check the others
 

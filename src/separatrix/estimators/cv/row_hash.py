@@ -14,9 +14,10 @@ import numpy as np
 
 from ...data import Block, InMemory, Shuffle, Source, Sum
 from ...data.blocks import Visit, random_rows, row_hash
-from ...data.class_moments import MOST_SUMS, ClassMoments, group_sums
+from ...data.class_moments import ClassMoments, group_sums
 from ...data.labels import class_numbers
 from ...data.sum import T
+from ...data.thresholds import MOST_SUMS
 from ...data.wrapped import BlockMap, MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints

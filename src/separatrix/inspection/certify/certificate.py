@@ -10,7 +10,7 @@ from typing import Any
 from ...numeric.types import Array
 
 MANY = 10.0  # times the minimum, above which percentages are hard to read
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # a number that was printed is not rounded up again
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,7 +20,7 @@ from ...training.stopping import Stop
 from .problems import Problem
 
 TOL = 1e-6  # of the objective: tolerance of the fit
-MOST_PASSES = 1000
+MOST_PASSES = 1000  # of the fit: one that needs more is reported as not proven
 MOST_READS = 1000  # of the data, to decide whether it can be separated
 
 

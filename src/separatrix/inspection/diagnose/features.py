@@ -15,7 +15,7 @@ from .fitted import FittedModel
 from .report import Finding, plural
 
 LEVELS = 16.0  # float32 spacings per deviation, below which precision is exhausted
-WILD = 1e3
+WILD = 1e3  # ratio of deviations, from which scales are reported
 UNFINISHED = 0.95  # ranks above the early stop that it causes
 ROUGHLY = 1e-5  # how close the hashes of duplicates are
 EQUAL, EQUAL32 = 1e-8, 1e-4  # tolerance for the columns themselves, in deviations

@@ -22,7 +22,7 @@ from ...solvers.rescaling import only_rescales
 from .. import remedy_lines
 from .comparison import SEED, HeldOut
 
-MOST_ROWS, LEAST_ROWS = 2000, 200
+MOST_ROWS, LEAST_ROWS = 2000, 200  # of a sample
 SAMPLE_VALUES = 400_000  # products of a value and a weight in one pass over a sample
 OF_EACH_CLASS = 10  # minimum number of rows of a class in a sample, if available
 

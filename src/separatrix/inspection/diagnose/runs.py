@@ -25,7 +25,7 @@ FLAT = 0.05  # slope of the tanh loss, as a share of its steepest, that has no e
 STUCK = 0.02  # share of rows with that slope
 NEGLIGIBLE = 1e-6  # share of the objective that does not matter
 SURE = 10**7  # largest number of passes worth suggesting
-UNFINISHED = 0.9
+UNFINISHED = 0.9  # rank of the finding that a run was stopped early
 
 
 def fixed_step(solver: GradientDescent) -> float | None:

@@ -12,7 +12,7 @@ from . import style
 from .classifiers import name_of
 from .margins import margins, margins_of
 
-MOST_BINS = 60
+MOST_BINS = 60  # narrower bars are not visible
 HEADROOM = 1.25  # above the tallest bar, for the legend
 
 

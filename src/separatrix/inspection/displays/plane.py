@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...numeric.types import AnyArray, Array
 
-POWER_STEPS = 100
+POWER_STEPS = 100  # of the power method: the plane need not be exact
 MOST_NUMBERS = 1 << 22  # of lifted points at a time
 
 

@@ -22,7 +22,7 @@ from .plane import as_table
 MOST_STEPS = 2000
 """Maximum number of plotted points; of a longer path every second, third, ... and the last."""
 MOST_NUMBERS = 1 << 22  # of margins at a time
-LEVELS = 14
+LEVELS = 14  # of the contours
 BIAS = "b"
 
 

@@ -47,7 +47,14 @@ from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dua
 from ...proofs.rounding import drift_of_bound
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
-from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_variables
+from .epochs import (
+    AIM,
+    FEWEST_PRODUCTS,
+    IDENTIFIED,
+    MOST_PRODUCTS,
+    CoordinateEpochs,
+    solve_free_variables,
+)
 from .solver import DualIterate
 
 PHASE = "coordinate ascent"
@@ -56,7 +63,6 @@ MOST_EPOCHS = 30  # per round if subspace steps help
 PROOF_EPOCHS = 4  # over all rows: the approximate cost of a proof
 SMOOTH_BIAS_EPOCHS = 3  # for smooth losses, where only the bias is left to find
 FIRST_GAP = 1e-5  # of J, at the end of the first round
-FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
 
 
 def binary_iterates(
@@ -203,8 +209,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         """Solve for the free variables, if these are known and epochs alone would be slow."""
         rows = self.active
         inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
-        known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
-        if known and may_be_taken(self.source, len(inside)):
+        if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
             self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:
@@ -238,11 +243,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         )
         if found.gain > 0.0:
             self.alpha[rows], self.visits = found.alpha, np.inf
-        # Longer if the bounds were hardly active.
-        if found.gain > 0.8 * found.hoped:
-            self.products = min(2 * self.products, MOST_PRODUCTS)
-        elif found.gain < 0.5 * found.hoped:
-            self.products = max(self.products // 2, FEWEST_PRODUCTS)
+        self.products = found.next_products(self.products)
 
     def _recompute_weights(self, settle: bool = False) -> DualSums:
         """Recompute the weights from the alphas, because rounding errors accumulate.

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data import InMemory
-from ...data.labels_in_memory import LabelsInMemory
 from ...losses import Loss
 from ...numeric.expected import Check
 from ...numeric.types import Array
@@ -40,9 +38,7 @@ class CoordinateAscent(DualSolver):
     different scales, take many epochs. It starts at alpha = 0, whatever the initial weights;
     along a path of penalties, at the alphas of the previous fit.
 
-    For rows that are not in memory, an epoch visits one block after another, with the rows of each
-    in random order: one read of all. Labels, weights and some numbers per row are kept in memory,
-    more than :class:`ProximalPoint` needs; after a fit, ``reason`` shows how many bytes.
+    It needs the rows in memory; :class:`DualAscent` also reads them block by block.
 
     See Also
     --------
@@ -57,12 +53,7 @@ class CoordinateAscent(DualSolver):
     """
 
     name = "CoordinateAscent"
-    needs_rows_in_memory = False
-
-    @property
-    def needs_visits(self) -> bool:
-        """Yes."""
-        return True
+    needs_visits = True
 
     def knows(self, loss: Loss) -> bool:
         return has_dual(loss.column_loss or loss)
@@ -77,12 +68,7 @@ class CoordinateAscent(DualSolver):
         alpha = None
         if state is not None and state["phase"] == HANDED_ON:
             rng, alpha, state = np.random.default_rng(state["seed"]), state["alpha"], None
-        if isinstance(objective.source, InMemory):
-            yield from of_rounds(objective, W, rng, state, alpha)
-            return
-        labels = LabelsInMemory.of(objective.source)
-        for at, new in of_rounds(objective.on_rows(labels), W, rng, state, alpha):
-            yield at, new | {"kept_bytes": kept_bytes(labels, new)}
+        return of_rounds(objective, W, rng, state, alpha)
 
     def phases(self, objective: Objective) -> dict[str, Check]:
         of_rounds = multiclass_state if objective.shape[0] > 1 else binary_state
@@ -97,9 +83,3 @@ class CoordinateAscent(DualSolver):
         of_classes = [value for key, value in state.items() if key.endswith(" alpha")]
         alpha = np.column_stack(of_classes) if of_classes else state["alpha"]
         return {"phase": HANDED_ON, "alpha": alpha, "seed": state["seed"]}
-
-
-def kept_bytes(labels: LabelsInMemory, state: State) -> int:
-    """Bytes kept in memory for rows that are not: labels, weights and the state of a run."""
-    per_row = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
-    return per_row + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))

@@ -23,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data import InMemory, Shuffle
-from ...data.labels_in_memory import LabelsInMemory
 from ...loops import StepHistory
 from ...numeric.dot import dot
 from ...numeric.linear_systems import conjugate_gradients
@@ -31,14 +30,14 @@ from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...proofs.binary_dual import BinaryDualLoss
-from ..thresholds import GATHERED_BYTES
 
 MIXED_STRETCHES = 16  # runs of neighbouring rows that are shuffled together: about a cache full
 STANDS_OUT = 3.0  # times the mean part of the gap: rows above it are visited again
 IDENTIFIED = 1.8  # active rows per free alpha, below which the free alphas count as known
 AIM = 0.7  # of the required gap: skipped rows add to the measured gap, and a miss costs a round
+FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
 LITTLE = 0.002  # of the gain of the free alphas so far: a product that adds less is the last
-HALVINGS = 6
+HALVINGS = 6  # of a step: a shorter one gains nothing
 CAREFUL = 6.0  # times the mean slope: distance to its kink up to which a row is visited
 # For a smooth loss: rows with large curvature relative to the penalty take many epochs, and a
 # stiff bias, as one more feature of all rows, would double that; if it is small, a soft one
@@ -57,11 +56,6 @@ def bias_inverse_penalty(objective: Objective) -> float:
     source = objective.in_memory
     square = dot(source.weights, objective.row_norm2) / source.weight_sum or 1.0
     return 0.5 / objective.penalty.l2 * square / max(1.0, source.row_values)
-
-
-def may_be_taken(source: InMemory, rows: int) -> bool:
-    """Whether this many rows may be skipped at once: always if all are."""
-    return not isinstance(source, LabelsInMemory) or rows * source.row_bytes <= GATHERED_BYTES
 
 
 @dataclass
@@ -136,6 +130,12 @@ class FreeAlphas(NamedTuple):
     alpha: Array
     gain: float
     hoped: float
+
+    def next_products(self, products: int) -> int:
+        """Limit on the products of the next solution: higher if the bounds were hardly active."""
+        if self.gain > 0.8 * self.hoped:
+            return min(2 * products, MOST_PRODUCTS)
+        return max(products // 2, FEWEST_PRODUCTS) if self.gain < 0.5 * self.hoped else products
 
 
 def solve_free_variables(

@@ -42,10 +42,11 @@ from ..base import State
 from .epochs import (
     AIM,
     CAREFUL,
+    FEWEST_PRODUCTS,
     IDENTIFIED,
     MIXED_STRETCHES,
+    MOST_PRODUCTS,
     bias_inverse_penalty,
-    may_be_taken,
 )
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
@@ -57,7 +58,6 @@ EPOCHS_BEFORE_PRODUCTS = 5  # per round, at least, if conjugate gradients follow
 MOST_EPOCHS, MOST_EPOCHS_WITH_SUBSPACE = 30, 60  # per round
 FIRST_GAP = 1e-6  # of the first round; a decade of epochs costs about as much as a proof
 CRAWLING = 0.8  # share of the gap left by an epoch, above which acceleration starts
-FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # conjugate gradient steps over the free alphas
 SURPRISE = 1.2  # share of the gap left by an epoch, relative to the previous one
 
 
@@ -245,8 +245,7 @@ class MulticlassAscentRun:
         """Conjugate gradients over the alphas inside their bounds, if these are known by now."""
         free = self.dual.is_free(self.alpha[rows])
         inside = free.any(axis=1)
-        count = int(np.count_nonzero(inside))
-        if len(rows) > IDENTIFIED * count or not may_be_taken(self.source, count):
+        if len(rows) > IDENTIFIED * np.count_nonzero(inside):
             return
         rows, free = rows[inside], free[inside]
         source, k = self.source, len(self.weights)
@@ -258,11 +257,7 @@ class MulticlassAscentRun:
         ).solve(from_lines(self.lines, k), self.products)  # fmt: skip
         if found.gain > 0.0:
             self.alpha[rows] = found.alpha
-        # Longer if the bounds were hardly active.
-        if found.gain > 0.8 * found.hoped:
-            self.products = min(2 * self.products, MOST_PRODUCTS)
-        elif found.gain < 0.5 * found.hoped:
-            self.products = max(self.products // 2, FEWEST_PRODUCTS)
+        self.products = found.next_products(self.products)
 
     def _enough(self) -> float:
         """The next power of ten of J below the last gap, as tolerances usually are."""

@@ -55,7 +55,7 @@ from .solver import DualIterate, DualSolver
 from .streamed_proximal_point import StreamedProximalPointRun
 
 PHASE = "proximal point"
-MOST_TRIALS = 60
+MOST_TRIALS = 60  # lengths of a step: a bisection to the last digit
 SHARPEST_START = 1e4  # of the penalty parameter, at most
 NOTHING = np.empty((0, 0))
 

@@ -40,6 +40,7 @@ class DualIterate(NamedTuple):
 class DualSolver(Solver):
     """Maximises the dual of J while J decreases; at the minimum both are equal."""
 
+    monotone = True
     needs_rows_in_memory: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ()
     """State entries that are strings."""
@@ -64,9 +65,10 @@ class DualSolver(Solver):
                 "GradientDescent(batch_size=1)"
             )
         if self.needs_rows_in_memory and not isinstance(objective.source, InMemory):
+            remedy = "DualAscent()" if has_dual(loss) else "solver='auto'"
             raise ValueError(
-                f"{name} goes from row to row as it likes and needs the rows in memory; use "
-                "DualAscent(), which reads them block by block"
+                f"{name} visits the rows in any order and needs them in memory; use {remedy}, "
+                "which reads them block by block, or load the rows and pass arrays"
             )
 
     def knows(self, loss: Loss) -> bool:
@@ -79,11 +81,6 @@ class DualSolver(Solver):
             self.check(objective)
         except (TypeError, ValueError):
             return False
-        return True
-
-    @property
-    def monotone(self) -> bool:
-        """J never rises."""
         return True
 
     def after(self, state: State) -> Solver:

@@ -24,7 +24,7 @@ large-scale SVM learning practical, in Advances in Kernel Methods, MIT Press 199
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -119,18 +119,23 @@ def _sampled_minimum(objective: Objective) -> Array:
     run = ProximalPointRun(
         part, dual_loss, np.zeros(objective.shape), np.zeros((size, dual_loss.columns))
     )
-    return _climb(run, 0.1 / math.sqrt(size)).W
+    return _climb(run, lambda _: 0.1 / math.sqrt(size)).W
 
 
-def _climb(run: ProximalPointRun, enough: float) -> ProximalIterate:
+def _climb(
+    run: ProximalPointRun,
+    enough: Callable[[ProximalIterate], float],
+    seen: Callable[[ProximalIterate], None] = lambda _: None,
+) -> ProximalIterate:
     """Steps until the gap is small enough or stops decreasing: the lowest point."""
     best, highest, stale = run.at, run.at.bound, 0
     for _ in range(MOST_STEPS):
-        if best.objective - highest <= enough or stale >= STALLED:
+        if best.objective - highest <= enough(best) or stale >= STALLED:
             break
         at = run.step()
         stale = 0 if at.objective < best.objective or at.bound > highest else stale + 1
         best, highest = at if at.objective < best.objective else best, max(highest, at.bound)
+        seen(at)
     return best
 
 
@@ -158,20 +163,19 @@ def _minimised(objective: Objective, dual_loss: DualLoss, W: Array, found: Gathe
     gathered = Source.gathered(concatenated([found.near_rows, found.sampled_rows]), classes)
     run = reduced_run(objective, dual_loss, W, gathered, fixed)
     tangents = dual_loss.subgradient(sampled.y, sampled.scores(W))
-    enough = ENOUGH * found.objective
-    best, bound, stale = run.at, 0.0, 0
-    highest = run.at.bound
-    for _ in range(MOST_STEPS):
-        hoped = found.objective - best.objective
-        if best.objective - highest <= max(enough, SOLVED * hoped) or stale >= STALLED:
-            break
-        at = run.step()
-        stale = 0 if at.objective < best.objective or at.bound > highest else stale + 1
-        best, highest = at if at.objective < best.objective else best, max(highest, at.bound)
+    J, bounds = found.objective, [0.0]
+
+    def enough(best: ProximalIterate) -> float:
+        return max(ENOUGH * J, SOLVED * (J - best.objective))
+
+    def seen(at: ProximalIterate) -> None:
         # A bound of the model is a bound of J if the sample stays on its tangents.
-        if at.bound > bound and np.array_equal(run.alpha()[len(found.near_rows.y) :], tangents):
-            bound = at.bound
-    return Model(best.W, best.objective, bound)
+        near = len(found.near_rows.y)
+        if at.bound > bounds[-1] and np.array_equal(run.alpha()[near:], tangents):
+            bounds.append(at.bound)
+
+    best = _climb(run, enough, seen)
+    return Model(best.W, best.objective, bounds[-1])
 
 
 WorkingSet = tuple[float, float, Array, Array, list[Block], list[Block]]

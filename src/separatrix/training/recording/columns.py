@@ -16,13 +16,13 @@ from ...objective import Objective
 from ...rows import RowsLike, rows_of
 from ...solvers import Step
 
-MOST_ROWS = 2000
-MOST_STEPS = 20_000
+MOST_ROWS = 2000  # points of a recording: a page cannot show more
+MOST_STEPS = 20_000  # a page stays responsive
 MOST_WEIGHTS = 30
 """Largest number of entries in the weights of a recording."""
 MOST_NUMBERS = 1 << 24
 """Largest number of entries in the weights of all steps."""
-SCORES_AT_ONCE = 1 << 20
+SCORES_AT_ONCE = 1 << 20  # 8 MB
 
 
 @dataclass(frozen=True)

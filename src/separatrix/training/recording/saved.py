@@ -19,8 +19,8 @@ from .contours import contour
 from .proof import MOST_WORK, UNDECIDED
 from .schema import recording_schema
 
-MOST_STEPS = 500
-MOST_BYTES = 5_000_000
+MOST_STEPS = 500  # on a saved page: evenly spaced
+MOST_BYTES = 5_000_000  # of a saved page
 MOST_CLASSES = 4
 """Number of classes that the page has colours for."""
 GRID = 48

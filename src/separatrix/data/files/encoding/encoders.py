@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Missing = Literal["refuse", "zero", "category"]
-LEAST_INT32 = -(2**31)
+LEAST_INT32 = -(2**31)  # its absolute value is no int32
 DATE_PARTS: dict[str, Literal["number", "category"]] = {
     "year": "number", "month": "category", "day": "number", "weekday": "category",
     "hour": "category", "days": "number",

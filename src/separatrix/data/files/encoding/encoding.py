@@ -30,7 +30,7 @@ INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in spars
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
 """The types of categories as a column names them, and as Python does."""
 DTYPES = ("float32", "float64")
-MOST_HASH_BITS = 30
+MOST_HASH_BITS = 30  # 2^30 features: indices still fit into int32
 OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ....numeric.lazy import cached_property
 from ....numeric.regular_file import named_in_errors
 
-DIGEST_BYTES = 16
+DIGEST_BYTES = 16  # 128 bits: no two contents have the same by accident
 SAMPLES, SAMPLE_BYTES = 16, 1 << 14
 """Pieces of a file that are looked at to know it again: 256 KB, smaller files entirely."""
 
