@@ -200,8 +200,9 @@ class ArraySource(InBlocks):
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None:
             return super().total(sum)
-        whole = Block(self.X, self.y, self.weight, 0)
-        return sum.over_parts(whole, self._parts, self.threads)
+        parts = self._parts
+        whole = Block(self.X, self.y, self.weight, 0) if len(parts) > 1 else parts[0]
+        return sum.over_parts(whole, parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import InMemory, Source
+from ..data import Source
 from ..losses import Loss
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
-from ..numeric.types import Array, Ints
+from ..numeric.types import Array
 from ..penalties import Penalty
 from ..rows.thresholds import GRAM_ROWS
 from . import sums
-from .columns import FeatureColumns
-from .known import ClassSums, Known
-from .moments import Moments, refuse_underflow
+from .facts import DataFacts
+from .known import Known
+from .moments import refuse_underflow
 
 SAMPLE_ROWS = 4096  # of the sample for an eigenvalue, which need not be exact
 
@@ -41,7 +41,7 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(DataFacts):
     """A loss, a penalty and data: the function of the weights that solvers descend.
 
     See Also
@@ -77,16 +77,6 @@ class Objective:
         """Shape of the weights: one row for two classes, else one per class."""
         k = len(self.source.classes)
         return 1 if k == 2 else k, self.source.n_features + 1
-
-    @property
-    def in_memory(self) -> InMemory:
-        """The source, for solvers that store a number for every row."""
-        if not isinstance(self.source, InMemory):
-            raise TypeError(
-                f"the rows must be in memory, got {type(self.source).__name__}: this solver stores "
-                "a number for every row; use LBFGS() or GradientDescent()"
-            )
-        return self.source
 
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; cached facts about the data are shared."""
@@ -276,92 +266,10 @@ class Objective:
             total[:, -1] = 0.0
         return total
 
-    @cached_property
-    def class_sums(self) -> Array:
-        """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
-        shift, by_class, counts, _ = self._sums
-        return np.column_stack([by_class + counts[:, None] * shift, counts])
-
-    @property
-    def _sums(self) -> ClassSums:
-        """Remembered."""
-        if self._known.sums is None:
-            self._known.sums = ClassSums.of(self.source)
-        return self._known.sums
-
     def mistakes_of(self, candidates: Array) -> Array:
         """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
         (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
         return mistakes
-
-    def columns(self, features: Ints) -> FeatureColumns:
-        """Copies of some features, in increasing order; the last ones are cached."""
-        last = self._known.last_read
-        if last.columns is None:
-            last.columns = FeatureColumns.of(
-                self.in_memory, self.moments.mean if self.intercept else None
-            )
-        last.columns = last.columns.taking(features)
-        return last.columns
-
-    @property
-    def row_norm2(self) -> Array:
-        """``|x|^2`` of every row in memory, cached."""
-        if self._known.row_norm2 is None:
-            self._known.row_norm2 = self.in_memory.row_norms(squared=True)
-        return self._known.row_norm2
-
-    @property
-    def mean_square(self) -> float:
-        """Weighted mean of ``|x|^2``; infinite if it overflows.
-
-        For sparse rows in memory it is computed from ``|x|^2``: moments would need d numbers.
-        """
-        if self.source.storage == "csr" and isinstance(self.source, InMemory):
-            self.row_norm2  # noqa: B018 (computes and caches it)
-        known = self.known_mean_square
-        try:
-            return self.moments.mean_square if known is None else known
-        except ValueError:
-            return np.inf
-
-    @property
-    def known_mean_square(self) -> float | None:
-        """``mean_square`` if ``|x|^2`` of every row is cached; else None."""
-        known = self._known
-        if known.mean_square is None and known.row_norm2 is not None:
-            c, norm2 = self.in_memory.weight, known.row_norm2
-            square = norm2.sum() if c is None else c @ np.where(c > 0.0, norm2, 0.0)
-            known.mean_square = float(square) / self.source.weight_sum
-        return known.mean_square
-
-    @property
-    def moments(self) -> Moments:
-        """Mean and deviation of every feature, cached."""
-        if self._known.moments is None:
-            self._known.moments = self._moments()
-        return self._known.moments
-
-    @property
-    def feature_sizes(self) -> Array:
-        """Size of every feature in the sums: root mean square and ``Source.offset``, cached."""
-        if self._known.feature_sizes is None:
-            self._known.feature_sizes = np.hypot(*self.moments) + self.source.offset
-        return self._known.feature_sizes
-
-    def _moments(self) -> Moments:
-        shift, by_class, _, squares = self._sums
-        offset = by_class.sum(axis=0) / self.source.weight_sum
-        square = squares / self.source.weight_sum
-        if not np.all(np.isfinite(square)):
-            raise ValueError(
-                "the features are too large: the sum of their squares overflows floating point; "
-                "scale them, e.g. with sklearn.preprocessing.StandardScaler"
-            )
-        # If the difference cancels, the feature is constant up to rounding.
-        variance = square - offset**2
-        deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
-        return Moments(shift + offset, deviation)
 
     def largest_eigenvalue(self) -> float:
         """Largest eigenvalue of the mean of (x, 1)(x, 1)', on a sample of the rows."""

@@ -90,8 +90,10 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
 
 def _with_offset(objective: Objective, square: float) -> float:
     """The mean of ``(|x| + |offset|)^2``, at most, given that of ``|x|^2``."""
-    length = float(np.hypot.reduce(np.atleast_1d(objective.source.offset)))
-    return square if length == 0.0 else (float(np.sqrt(square)) + length) ** 2
+    offset = objective.source.offset
+    if not isinstance(offset, np.ndarray):  # nothing is added
+        return square
+    return float(np.sqrt(square) + np.hypot.reduce(offset)) ** 2
 
 
 def underflow(objective: Objective, W: Array) -> float:

@@ -85,10 +85,12 @@ class LBFGSIterate(NamedTuple):
         """Arrays in main memory and numbers alone, and lists of them."""
         known = {**self._asdict(), **self.at._asdict()}
         del known["at"], known["pairs"]
-        for name in (*OF_THE_SPACE, "gradient"):
-            known[name] = vectors.to_host(known[name])
         for name in CurvaturePair._fields:
             known[name] = [getattr(pair, name) for pair in self.pairs]
+        if vectors is HOST:
+            return known
+        for name in (*OF_THE_SPACE, "gradient"):
+            known[name] = vectors.to_host(known[name])
         for name in ("s", "y"):
             known[name] = [vectors.to_host(v) for v in known[name]]
         return known

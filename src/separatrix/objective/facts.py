@@ -1,0 +1,115 @@
+"""Facts about the data of an objective: computed when first needed, then cached.
+
+They do not depend on the penalty, and are shared with the same problem under another one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data import InMemory, Source
+from ..numeric.lazy import cached_property
+from ..numeric.types import Array, Ints
+from .columns import FeatureColumns
+from .known import ClassSums, Known
+from .moments import Moments
+
+
+class DataFacts:
+    """Sums, moments and norms of the rows of a source."""
+
+    source: Source
+    intercept: bool
+    _known: Known
+
+    @property
+    def in_memory(self) -> InMemory:
+        """The source, for solvers that store a number for every row."""
+        if not isinstance(self.source, InMemory):
+            raise TypeError(
+                f"the rows must be in memory, got {type(self.source).__name__}: this solver stores "
+                "a number for every row; use LBFGS() or GradientDescent()"
+            )
+        return self.source
+
+    @cached_property
+    def class_sums(self) -> Array:
+        """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
+        shift, by_class, counts, _ = self._sums
+        return np.column_stack([by_class + counts[:, None] * shift, counts])
+
+    @property
+    def _sums(self) -> ClassSums:
+        """Remembered."""
+        if self._known.sums is None:
+            self._known.sums = ClassSums.of(self.source)
+        return self._known.sums
+
+    def columns(self, features: Ints) -> FeatureColumns:
+        """Copies of some features, in increasing order; the last ones are cached."""
+        last = self._known.last_read
+        if last.columns is None:
+            last.columns = FeatureColumns.of(
+                self.in_memory, self.moments.mean if self.intercept else None
+            )
+        last.columns = last.columns.taking(features)
+        return last.columns
+
+    @property
+    def row_norm2(self) -> Array:
+        """``|x|^2`` of every row in memory, cached."""
+        if self._known.row_norm2 is None:
+            self._known.row_norm2 = self.in_memory.row_norms(squared=True)
+        return self._known.row_norm2
+
+    @property
+    def mean_square(self) -> float:
+        """Weighted mean of ``|x|^2``; infinite if it overflows.
+
+        For sparse rows in memory it is computed from ``|x|^2``: moments would need d numbers.
+        """
+        if self.source.storage == "csr" and isinstance(self.source, InMemory):
+            self.row_norm2  # noqa: B018 (computes and caches it)
+        known = self.known_mean_square
+        try:
+            return self.moments.mean_square if known is None else known
+        except ValueError:
+            return np.inf
+
+    @property
+    def known_mean_square(self) -> float | None:
+        """``mean_square`` if ``|x|^2`` of every row is cached; else None."""
+        known = self._known
+        if known.mean_square is None and known.row_norm2 is not None:
+            c, norm2 = self.in_memory.weight, known.row_norm2
+            square = norm2.sum() if c is None else c @ np.where(c > 0.0, norm2, 0.0)
+            known.mean_square = float(square) / self.source.weight_sum
+        return known.mean_square
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and deviation of every feature, cached."""
+        if self._known.moments is None:
+            self._known.moments = self._moments()
+        return self._known.moments
+
+    @property
+    def feature_sizes(self) -> Array:
+        """Size of every feature in the sums: root mean square and ``Source.offset``, cached."""
+        if self._known.feature_sizes is None:
+            self._known.feature_sizes = np.hypot(*self.moments) + self.source.offset
+        return self._known.feature_sizes
+
+    def _moments(self) -> Moments:
+        shift, by_class, _, squares = self._sums
+        offset = by_class.sum(axis=0) / self.source.weight_sum
+        square = squares / self.source.weight_sum
+        if not np.all(np.isfinite(square)):
+            raise ValueError(
+                "the features are too large: the sum of their squares overflows floating point; "
+                "scale them, e.g. with sklearn.preprocessing.StandardScaler"
+            )
+        # If the difference cancels, the feature is constant up to rounding.
+        variance = square - offset**2
+        deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+        return Moments(shift + offset, deviation)
