@@ -37,11 +37,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function, types, args, options):
         return outer(function(*map(inner, args), **{k: inner(v) for k, v in options.items()}))
 
+    nbytes = property(lambda self: self.held.nbytes)
+    strides = property(lambda self: self.held.strides)
+
     def __getitem__(self, at):
-        return outer(self.held[at])
+        return outer(self.held[inner(at)])
 
     def __setitem__(self, at, value):
-        self.held[at] = inner(value)
+        self.held[inner(at)] = inner(value)
 
     def __len__(self):
         return len(self.held)
@@ -55,8 +58,20 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def any(self):
         return bool(self.held.any())
 
-    def copy(self):
-        return DeviceArray(self.held.copy())
+    def copy(self, order="C"):
+        return DeviceArray(self.held.copy(order))
+
+    def astype(self, dtype):
+        return DeviceArray(self.held.astype(dtype))
+
+    def view(self, dtype):
+        return DeviceArray(self.held.view(dtype))
+
+    def min(self):
+        return self.held.min()
+
+    def max(self):
+        return self.held.max()
 
     def ravel(self):
         return DeviceArray(self.held.ravel())

@@ -72,6 +72,7 @@ class ArraySource(InBlocks):
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
         self.stored = rows_of(X)
+        self.stored.keep(y, weight)
         self.n_features = X.shape[1]
         self._samples: dict[int, InMemory] = {}
         self._next_permutation: tuple[Shuffle, Task[Ints]] | None = None
@@ -194,7 +195,8 @@ class ArraySource(InBlocks):
     @cached_property
     def threads(self) -> int:
         """Number of threads that work on its blocks."""
-        return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
+        shared = len(self._parts) > 1 and self.stored.on_threads
+        return n_threads(self.n_jobs) if shared else 1
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks, which depend only on the shape of X."""

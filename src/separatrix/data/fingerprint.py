@@ -37,7 +37,7 @@ def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
             streams["values"].update(_bytes(rows.data[rows.entries]))
             streams["columns"].update(_bytes(rows.indices[rows.entries].astype(np.int64)))
             streams["lengths"].update(_bytes(np.diff(rows.indptr).astype(np.int64)))
-        kinds.add(f"{type(X).__name__} {rows.dtype.name}")
+        kinds.add(f"{type(rows.X).__name__} {rows.dtype.name}")
     whole = blake2b(digest_size=DIGEST_BYTES)
     whole.update(repr((sorted(kinds), np.asarray(classes).tolist())).encode())
     for stream in streams.values():

@@ -10,6 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..numeric.types import AnyArray, Array, Ints
+from .device_arrays import copied_home
 from .containers import missing, opened, refuse_times
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4  # largest ranges of labels to count, to search by value
@@ -30,6 +31,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
+    y = copied_home(y, "y")
     check_words(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_integer_classes(y) if plain else None

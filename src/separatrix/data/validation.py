@@ -17,6 +17,7 @@ from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from ..rows import CsrRows, HostRowsLike, RowsLike
 from .arrays import ArraySource
+from .device_arrays import copied_home, device_rows, on_device
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .labels import (
     check_classes,
@@ -63,10 +64,10 @@ def all_finite(values: AnyArray) -> bool:
     return ordered_sum(flaws, equal_parts(len(flat), parts), n_threads(None)) == (0,)
 
 
-def check_rows(X: Any, owner: Any = None, finite: bool = True) -> HostRowsLike:
+def check_rows(X: Any, owner: Any = None, finite: bool = True) -> RowsLike:
     """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if necessary.
 
-    ``finite=False``: the caller checks that values are finite.
+    An array on a GPU stays there. ``finite=False``: the caller checks that values are finite.
     """
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
@@ -74,6 +75,8 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> HostRowsLike:
         X, in_order = sound(X)
         if in_order and all_finite(X.data):
             return CsrRows(X.data, X.indices, X.indptr, X.shape[1])
+    if on_device(X):
+        return device_rows(X, finite)
     check = partial(
         check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
         estimator=owner, input_name="X",
@@ -150,6 +153,7 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
     """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
     if sample_weight is None:
         return None
+    sample_weight = copied_home(sample_weight, "sample_weight")
     weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))

@@ -60,7 +60,9 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     def of(self, block: Block) -> tuple[float, float, Array]:
         """In one read of the rows."""
-        gradient = np.zeros(self.W.shape)  # not zeros_like: the loops need C order
+        # Not zeros_like on the host: the loops need C order.
+        on_host = isinstance(self.W, np.ndarray)
+        gradient = np.zeros(self.W.shape) if on_host else np.zeros_like(self.W)
         sums = block.rows.value_gradient(
             block.y, self.loss, self.W, block.weight, gradient, None, self.float32_sums
         )

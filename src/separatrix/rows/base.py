@@ -38,8 +38,16 @@ class Rows(ABC):
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled loops can read the rows."""
+        """Whether there is ``value_gradient_on_threads``, for a compiled loss."""
         return False
+
+    @property
+    def on_threads(self) -> bool:
+        """Whether threads may share the blocks of a sum."""
+        return True
+
+    def keep(self, *values: AnyArray | None) -> None:  # noqa: B027 (most storages do nothing)
+        """Announce labels and weights that will accompany the rows, and will not change."""
 
     @property
     def storage(self) -> Storage:
@@ -80,6 +88,10 @@ class Rows(ABC):
         return HOST
 
     # ---- storage -----------------------------------------------------------------------------
+
+    def home(self) -> Any:
+        """A copy in main memory, as ``HostRows``; TypeError if the storage allows none."""
+        raise not_in_memory(self)
 
     @property
     def stored(self) -> Rows:
@@ -205,6 +217,15 @@ class Rows(ABC):
     def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
         """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
         self.transpose_product(curvature[:, None] * self.scores(V), out)
+
+    def class_curvature(
+        self, y: AnyArray, loss: Loss, W: Array, weight: Array | None, of: int | None
+    ) -> Array | None:
+        """Weight times second derivative by the score of one class, or the mean over classes: (n,).
+
+        None if it is to be computed from the scores.
+        """
+        return None
 
     @abstractmethod
     def squared_norms(self, out: Array | None = None) -> Array:

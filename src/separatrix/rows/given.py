@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..numeric.types import AnyArray
-from .base import Rows, not_in_memory
+from .base import Rows
 from .csr import CsrRows
 from .dense import DenseRows
 from .host import HostRows
@@ -31,11 +31,12 @@ def rows_of(X: RowsLike) -> Rows:
 
 
 def host_rows_of(X: RowsLike) -> HostRows:
-    """Rows in main memory, copied if they are computed; TypeError for any other storage."""
+    """Rows in main memory, copied if they are computed or on a device; else a TypeError."""
     rows = rows_of(X).stored
-    if not isinstance(rows, HostRows):
-        raise not_in_memory(rows)
-    return rows
+    if isinstance(rows, HostRows):
+        return rows
+    home: HostRows = rows.home()
+    return home
 
 
 def concatenate_rows(parts: Sequence[RowsLike]) -> Any:

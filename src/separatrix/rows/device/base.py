@@ -1,0 +1,330 @@
+"""Rows on a device: arguments and results are arrays of the host, sums are made on the device.
+
+Weights may be vectors of the device instead; a sum of their shape is then one, too. Rows are processed
+in tiles: a few rows as float64, and their scores for all classes. There is never an array of all rows
+times all classes.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...losses import Loss
+from ...numeric.tolerances import EPS
+from ...numeric.types import AnyArray, Array, Ints
+from ..base import Rows
+from ..host import HostRows
+from .device import Device
+from .kernels import THREADS, WARP, Kernel
+from .losses import MARGINS, SOFTMAX, KernelLoss, kernel_loss
+from .residents import Residents
+from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
+from .vectors import DeviceVectors
+
+
+class Tile:
+    """A few rows on a device, ready for products."""
+
+    def scores(self, W: Any) -> Any:
+        """``(rows, 1) W'`` for weights (k, d + 1) of the device: (rows, k)."""
+        raise NotImplementedError
+
+    def add_transpose(self, coefficients: Any, out: Any) -> None:
+        """Add ``coefficients' (rows, 1)`` to (k, d + 1) of the device."""
+        raise NotImplementedError
+
+
+class DeviceRows(Rows):
+    """Rows of one device."""
+
+    __slots__ = ("device", "residents", "vector_space")
+
+    def __init__(self, device: Device, residents: Residents | None = None) -> None:
+        self.device = device
+        self.residents = Residents(device) if residents is None else residents
+        self.vector_space = DeviceVectors(device)
+
+    @property
+    def vectors(self) -> DeviceVectors:
+        """Vectors of the same device."""
+        return self.vector_space
+
+    @property
+    def compiled(self) -> bool:
+        """A value and gradient of all rows needs no blocks."""
+        return True
+
+    @property
+    def on_threads(self) -> bool:
+        """False: the device is the only worker."""
+        return False
+
+    @property
+    def rounding(self) -> float:
+        """Double precision."""
+        return EPS
+
+    def keep(self, *values: AnyArray | None) -> None:
+        """Keep copies of labels and weights on the device."""
+        for array in values:
+            if array is not None:
+                self.residents.keep(array)
+
+    @abstractmethod
+    def tile(self, start: int, stop: int) -> Tile:
+        """Rows start, ..., stop - 1."""
+
+    @abstractmethod
+    def home_part(self, start: int, stop: int) -> HostRows:
+        """A copy of some rows in main memory."""
+
+    def home(self) -> HostRows:
+        """A copy of all rows in main memory."""
+        return self.home_part(0, self.shape[0])
+
+    def to_dense(self) -> Array:
+        """A copy in main memory, in float64."""
+        return self.home().to_dense()
+
+    def absolute(self) -> Rows:
+        """In main memory."""
+        return self.home().absolute()
+
+    def row_products(self) -> Array:
+        """From a copy in main memory, of few rows."""
+        return self.home().row_products()
+
+    # ---- tiles -------------------------------------------------------------------------------
+
+    def tile_rows(self, k: int) -> int:
+        """Rows of a tile, by memory; the same for each pass of a fit unless memory becomes short."""
+        free = max(1 << 20, self.device.free_bytes() // FREE_SHARE)
+        # A power of two, so that small changes of the free memory do not change the last bits.
+        budget = min(TILE_BYTES, 1 << (free.bit_length() - 1))
+        each = 8 * (self.tile_width + 2 * k + 4)
+        fitting = max(1, budget // each)
+        return int(min(fitting, max(TILE_ROWS, (32 << 20) // each)))
+
+    @property
+    def tile_width(self) -> int:
+        """Numbers in float64 that a row of a tile takes."""
+        return 0
+
+    def tiles(self, k: int) -> Iterator[tuple[slice, Tile]]:
+        """All rows, a tile at a time."""
+        n, size = self.shape[0], self.tile_rows(k)
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            yield slice(start, stop), self.tile(start, stop)
+
+    def blocks(self, rows: int, each: int = THREADS) -> int:
+        """Blocks of threads for the given number of rows."""
+        return -(-rows // each)
+
+    def column_sums(self, values: Any, out: Any, add: bool) -> None:
+        """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
+        count, width = values.shape
+        columns = 2 if width == 2 else WARP
+        kernel = Kernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
+        self.device.launch(
+            kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
+        )
+
+    # ---- sums --------------------------------------------------------------------------------
+
+    def value_gradient(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Any,
+        weight: Array | None = None,
+        gradient: Any | None = None,
+        curvature: Array | None = None,
+        float32_sums: bool = False,
+    ) -> tuple[float, float]:
+        """See :meth:`Rows.value_gradient`; ``W`` and ``gradient`` may be on the device."""
+        known = kernel_loss(loss)
+        if known is None:
+            return self._with_host_loss(y, loss, W, weight, gradient, curvature)
+        if curvature is not None and (known.form != MARGINS or len(W) > 1):
+            raise TypeError(f"{loss!r} is not a function of the margin")
+        out = None if gradient is None else self.device.zeros(W.shape)
+        sums = self._summed(y, known, W, weight, out, curvature, float32_sums)
+        if gradient is not None:
+            gradient += self._like(out, gradient)
+        return sums
+
+    def value_gradient_on_threads(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Any,
+        weight: Array | None,
+        edges: Ints,
+        threads: int,
+        float32_sums: bool,
+    ) -> tuple[float, float, Any]:
+        """All rows at once; the gradient is where the weights are."""
+        gradient = np.zeros(W.shape) if isinstance(W, np.ndarray) else self.device.zeros(W.shape)
+        sums = self.value_gradient(y, loss, W, weight, gradient, None, float32_sums)
+        return *sums, gradient
+
+    def _summed(
+        self,
+        y: AnyArray,
+        loss: KernelLoss,
+        W: Any,
+        weight: Array | None,
+        gradient: Any | None,
+        curvature: Array | None,
+        float32_sums: bool,
+    ) -> tuple[float, float]:
+        """Tile by tile: scores, losses and derivatives, and their products with the rows."""
+        device, k = self.device, len(W)
+        on_device, totals = self._weights(W), self.device.zeros((2,))
+        labels = self.residents.on_device(_labels(y, k))
+        weights = None if weight is None else self.residents.on_device(weight)
+        for at, tile in self.tiles(k):
+            scores = tile.scores(on_device)
+            rows = at.stop - at.start
+            sums = device.empty((rows, 2))
+            bend = None if curvature is None else device.empty((rows,))
+            self._losses(
+                loss, scores, labels[at], None if weights is None else weights[at], sums,
+                gradient is not None, bend,
+            )  # fmt: skip
+            self.column_sums(sums, totals, add=True)
+            if curvature is not None:
+                curvature[at] = device.download(bend)
+            if gradient is not None:
+                tile.add_transpose(scores, gradient)
+        value, mistakes = device.download(totals).tolist()
+        return value, mistakes
+
+    def _losses(
+        self,
+        loss: KernelLoss,
+        scores: Any,
+        labels: Any,
+        weight: Any,
+        sums: Any,
+        gradient: bool,
+        curvature: Any | None = None,
+        of: int | None = None,
+    ) -> None:
+        rows, k = scores.shape
+        lanes = 1 if k <= 4 else WARP
+        kernel = Kernel.of(
+            "class_losses", FORM=loss.form, LOSS=loss.margin, LANES=lanes, GRADIENT=int(gradient),
+            CURVATURE=int(curvature is not None),
+        )  # fmt: skip
+        self.device.launch(
+            kernel, self.blocks(rows, THREADS // lanes), scores, np.int64(rows), np.int32(k),
+            labels, weight, sums, curvature, np.int32(-1 if of is None else of),
+        )  # fmt: skip
+
+    def _with_host_loss(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        W: Any,
+        weight: Array | None,
+        gradient: Any | None,
+        curvature: Array | None,
+    ) -> tuple[float, float]:
+        """A loss without kernels: its functions get the scores of a tile in main memory."""
+        given = W if isinstance(W, np.ndarray) else self.device.download(W)
+        found = np.zeros(given.shape)
+        value = mistakes = 0.0
+        size = self.tile_rows(len(W))
+        for start in range(0, self.shape[0], size):
+            at = slice(start, min(start + size, self.shape[0]))
+            some = None if weight is None else weight[at]
+            bend = None if curvature is None else curvature[at]
+            sums = super(DeviceRows, self.part(at.start, at.stop)).value_gradient(
+                y[at], loss, given, some, None if gradient is None else found, bend
+            )
+            value, mistakes = value + sums[0], mistakes + sums[1]
+        if gradient is not None:
+            gradient += found if isinstance(gradient, np.ndarray) else self.device.upload(found)
+        return value, mistakes
+
+    def class_curvature(
+        self, y: AnyArray, loss: Loss, W: Any, weight: Array | None, of: int | None
+    ) -> Array | None:
+        """See :meth:`Rows.class_curvature`; by a kernel, for several classes."""
+        known = kernel_loss(loss)
+        if known is None or len(W) == 1 or not loss.convex or known.form not in (MARGINS, SOFTMAX):
+            return None
+        k, found = len(W), np.empty(self.shape[0])
+        on_device, labels = self._weights(W), self.residents.on_device(_labels(y, k))
+        weights = None if weight is None else self.residents.on_device(weight)
+        for at, tile in self.tiles(k):
+            rows = at.stop - at.start
+            sums, bend = self.device.empty((rows, 2)), self.device.empty((rows,))
+            some = None if weights is None else weights[at]
+            self._losses(
+                known, tile.scores(on_device), labels[at], some, sums, False, bend, of
+            )
+            found[at] = self.device.download(bend)
+        return found
+
+    def scores(self, W: Any, out: Array | None = None) -> Array:
+        """``(rows, 1) W'``, copied to main memory."""
+        found = np.empty((self.shape[0], len(W))) if out is None else out
+        on_device = self._weights(W)
+        for at, tile in self.tiles(len(W)):
+            found[at] = self.device.download(tile.scores(on_device))
+        return found
+
+    def transpose_product(self, coefficients: Array, out: Array) -> None:
+        """Add ``coefficients' (rows, 1)``, for coefficients of main memory."""
+        total = self.device.zeros(out.shape)
+        for at, tile in self.tiles(len(out)):
+            some = np.ascontiguousarray(coefficients[at], dtype=np.float64)
+            tile.add_transpose(self.device.upload(some), total)
+        out += self.device.download(total)
+
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """From copies of a tile at a time in main memory."""
+        high, low = np.empty((2, self.shape[0], len(W)))
+        for at, rows in self._home_parts(len(W)):
+            high[at], low[at] = rows.compensated_scores(W)
+        return high, low
+
+    def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
+        """From copies of a tile at a time; the rounding of their sums is kept, too."""
+        high, low = np.zeros((2, coefficients.shape[1], self.shape[1] + 1))
+        for at, rows in self._home_parts(coefficients.shape[1]):
+            part, rest = rows.compensated_transpose_product(np.ascontiguousarray(coefficients[at]))
+            total = high + part
+            turn = total - high
+            low += (high - (total - turn)) + (part - turn) + rest  # Knuth's exact sum
+            high = total
+        total = high + low
+        return total, low - (total - high)
+
+    def _home_parts(self, k: int) -> Iterator[tuple[slice, HostRows]]:
+        n, size = self.shape[0], self.tile_rows(k)
+        for start in range(0, n, size):
+            at = slice(start, min(start + size, n))
+            yield at, self.home_part(at.start, at.stop)
+
+    # ---- weights and vectors -----------------------------------------------------------------
+
+    def _weights(self, W: Any) -> Any:
+        """Weights as an array of the device in C order."""
+        return self.device.upload(W) if isinstance(W, np.ndarray) else W
+
+    def _like(self, found: Any, given: Any) -> Any:
+        """A vector of the device where another vector is."""
+        return self.device.download(found) if isinstance(given, np.ndarray) else found
+
+
+def _labels(y: AnyArray, k: int) -> AnyArray:
+    """Labels of the type that the kernels read."""
+    return y.astype(np.float64 if k == 1 else np.int64, copy=False)

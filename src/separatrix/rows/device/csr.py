@@ -1,0 +1,295 @@
+"""Sparse rows on a device, with one transposed index for the products by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...numeric.standardization import Standardization
+from ...numeric.types import Array, Ints
+from ..base import Storage
+from ..csr import CsrRows
+from .base import DeviceRows, Tile
+from .dense import MOST_BLOCKS, VALUES
+from .device import Device
+from .kernels import THREADS, WARP, Kernel
+from .residents import Residents
+from .thresholds import SEGMENT
+
+
+class Transposed(NamedTuple):
+    """The entries of some rows, column by column, cut into segments of one column each."""
+
+    order: Any
+    row_of: Any
+    edges: Any
+    first_segment: Any
+    segments: int
+
+    @classmethod
+    def of(cls, device: Device, indices: Any, offsets: Any, at: slice, d: int) -> Transposed:
+        """For the entries ``at`` of some rows, which have these offsets."""
+        some = indices[at]
+        order = np.argsort(some, kind="stable").astype(np.int64) + at.start
+        row_of = np.searchsorted(offsets, order, side="right") - 1
+        counts = device.download(np.bincount(some, minlength=d))
+        ends = np.cumsum(counts)
+        each = -(-counts // SEGMENT)
+        first = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
+        within = np.arange(first[-1]) - np.repeat(first[:-1], each)
+        edges = np.append(np.repeat(ends - counts, each) + within * SEGMENT, ends[-1])
+        return cls(
+            order, row_of.astype(np.int32), device.upload(edges.astype(np.int64)),
+            device.upload(first.astype(np.int32)), int(first[-1]),
+        )  # fmt: skip
+
+
+class CsrTile(Tile):
+    """Some sparse rows."""
+
+    def __init__(self, rows: DeviceCsrRows, start: int, stop: int) -> None:
+        self.rows, self.start, self.stop = rows, start, stop
+
+    def scores(self, W: Any) -> Any:
+        """A few lanes for each row."""
+        rows, count = self.rows, self.stop - self.start
+        out = rows.device.empty((count, len(W)))
+        lanes = 8 if rows.row_values <= 64 else WARP
+        kernel = Kernel.of(
+            "csr_scores", VALUES=VALUES[rows.kind], Index=rows.index_type, LANES=lanes
+        )
+        rows.device.launch(
+            kernel, rows.blocks(count, THREADS // lanes), rows.data, rows.indices,
+            rows.offsets[self.start : self.stop + 1], np.int64(count), np.int32(rows.n_features),
+            W, np.int32(len(W)), out,
+        )  # fmt: skip
+        return out
+
+    def add_transpose(self, coefficients: Any, out: Any) -> None:
+        """By the transposed index; the bias is summed over the rows."""
+        self.rows.add_columns(self.start, self.stop, coefficients, out, power=1)
+
+
+class DeviceCsrRows(DeviceRows):
+    """Sparse rows in arrays of a device; ``indptr`` is on the host, and on the device."""
+
+    __slots__ = ("data", "indices", "indptr", "kind", "n_features", "offsets", "turned")
+
+    def __init__(
+        self,
+        device: Device,
+        data: Any,
+        indices: Any,
+        indptr: Ints,
+        n_features: int,
+        kind: str,
+        residents: Residents | None = None,
+        turned: dict[tuple[int, int], Transposed] | None = None,
+    ) -> None:
+        super().__init__(device, residents)
+        self.data, self.indices, self.kind = data, indices, kind
+        self.indptr, self.n_features = indptr.astype(np.int64, copy=False), n_features
+        self.offsets = device.upload(self.indptr)
+        self.turned: dict[tuple[int, int], Transposed] = {} if turned is None else turned
+
+    # ---- storage -----------------------------------------------------------------------------
+
+    @property
+    def storage(self) -> Storage:
+        """``csr``."""
+        return "csr"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return len(self.indptr) - 1, self.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float64 or float32."""
+        return np.dtype(self.kind)
+
+    @property
+    def index_type(self) -> str:
+        """In the language of the kernels."""
+        return "int" if self.indices.dtype == np.int32 else "long long"
+
+    @property
+    def n_values(self) -> int:
+        """Number of values of these rows."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values and indices."""
+        return self.n_values * int(self.data.dtype.itemsize + self.indices.dtype.itemsize)
+
+    @property
+    def row_values(self) -> float:
+        """Stored values of a row, on average."""
+        return self.n_values / max(self.shape[0], 1)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average, with its indices."""
+        return self.nbytes / max(self.shape[0], 1)
+
+    def part(self, start: int, stop: int) -> DeviceCsrRows:
+        """Some rows: only the offsets change."""
+        if (start, stop) == (0, self.shape[0]):
+            return self
+        return DeviceCsrRows(
+            self.device, self.data, self.indices, self.indptr[start : stop + 1], self.n_features,
+            self.kind, self.residents, self.turned,
+        )  # fmt: skip
+
+    def take(self, at: Ints) -> DeviceCsrRows:
+        """A copy of some rows on the device."""
+        sizes = np.diff(self.indptr)[at]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        entries = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        some = self.device.upload(entries)
+        return DeviceCsrRows(
+            self.device, np.take(self.data, some), np.take(self.indices, some), indptr,
+            self.n_features, self.kind,
+        )  # fmt: skip
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[DeviceCsrRows]) -> DeviceCsrRows:
+        """Concatenate rows of one device."""
+        first = parts[0]
+        at = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in parts]
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return cls(
+            first.device,
+            np.concatenate([part.data[some] for part, some in zip(parts, at, strict=True)]),
+            np.concatenate([part.indices[some] for part, some in zip(parts, at, strict=True)]),
+            np.concatenate([[0], np.cumsum(lengths)]), first.n_features, first.kind,
+        )  # fmt: skip
+
+    def home_part(self, start: int, stop: int) -> CsrRows:
+        """A copy in main memory."""
+        indptr = self.indptr[start : stop + 1]
+        at = slice(int(indptr[0]), int(indptr[-1]))
+        indices = self.device.download(self.indices[at])
+        offsets = (indptr - indptr[0]).astype(indices.dtype)
+        return CsrRows(self.device.download(self.data[at]), indices, offsets, self.n_features)
+
+    def take_features(self, at: Ints) -> CsrRows:
+        """A copy of some features in main memory."""
+        rows: CsrRows = self.home()
+        return rows.take_features(at)
+
+    def features_as_dense(self, at: Ints) -> Array:
+        """Some features in main memory."""
+        rows: CsrRows = self.home()
+        return rows.features_as_dense(at)
+
+    # ---- sums --------------------------------------------------------------------------------
+
+    def tile(self, start: int, stop: int) -> CsrTile:
+        """Rows start, ..., stop - 1."""
+        return CsrTile(self, start, stop)
+
+    def add_columns(
+        self, start: int, stop: int, coefficients: Any, out: Any, power: int
+    ) -> None:
+        """Add ``coefficients' (rows^power, 1)`` of some rows to (k, d + 1)."""
+        device, (count, k) = self.device, coefficients.shape
+        turned = self._turned(start, stop)
+        if turned.segments:
+            sums = device.empty((turned.segments, k))
+            kernel = Kernel.of("csr_transpose", VALUES=VALUES[self.kind], POWER=power)
+            device.launch(
+                kernel, self.blocks(turned.segments, THREADS // WARP), self.data, turned.order,
+                turned.row_of, turned.edges, np.int64(turned.segments), coefficients, np.int32(k),
+                sums,
+            )  # fmt: skip
+            device.launch(
+                Kernel.of("column_sums"), self.blocks(self.n_features * k), sums,
+                turned.first_segment, np.int32(self.n_features), np.int32(k), out,
+            )  # fmt: skip
+        bias = device.empty((k,))
+        self.column_sums(coefficients, bias, add=False)
+        out[:, -1] += bias
+
+    def _turned(self, start: int, stop: int) -> Transposed:
+        """The transposed index of some rows; those of overlapping rows are dropped."""
+        first, last = int(self.indptr[start]), int(self.indptr[stop])
+        if (first, last) not in self.turned:
+            for known in list(self.turned):
+                if known[0] < last and first < known[1]:
+                    del self.turned[known]
+            self.turned[first, last] = Transposed.of(
+                self.device, self.indices, self.offsets[start : stop + 1], slice(first, last),
+                self.n_features,
+            )  # fmt: skip
+        return self.turned[first, last]
+
+    def squared_norms(self, out: Array | None = None) -> Array:
+        """From copies of a tile at a time in main memory."""
+        found = np.empty(self.shape[0]) if out is None else out
+        for at, rows in self._home_parts(1):
+            rows.squared_norms(found[at])
+        return found
+
+    def moments(
+        self,
+        weight: Array | None,
+        group: Ints | None,
+        shift: Array | None,
+        sum: Array,
+        squares: Array,
+    ) -> None:
+        """By the transposed index; sparse rows are not shifted."""
+        n, d = self.shape
+        groups = 1 if group is None else len(sum)
+        on_device = self.residents.on_device
+        groups_of = None if group is None else on_device(group.astype(np.int64, copy=False))
+        weights = None if weight is None else on_device(weight)
+        sums, powers = self.device.zeros((groups, d + 1)), self.device.zeros((1, d + 1))
+        for at, _ in self.tiles(groups):
+            of_rows = None if groups_of is None else groups_of[at]
+            some = None if weights is None else weights[at]
+            for group_of, out, power in ((of_rows, sums, 1), (None, powers, 2)):
+                member = self.device.empty((at.stop - at.start, len(out)))
+                self.device.launch(
+                    Kernel.of("group_weights"),
+                    min(self.blocks(member.shape[0] * len(out)), MOST_BLOCKS), group_of, some,
+                    np.int64(member.shape[0]), np.int32(len(out)), member,
+                )  # fmt: skip
+                self.add_columns(at.start, at.stop, member, out, power)
+        found = self.device.download(sums)[:, :d]
+        sum += found[0] if group is None else found
+        squares += self.device.download(powers)[0, :d]
+
+    def gram(
+        self, weight: Array, standardization: Standardization, dtype: Any = np.float64
+    ) -> Array:
+        """From copies of a tile at a time in main memory."""
+        total = np.zeros((self.n_features + 1, self.n_features + 1))
+        for at, rows in self._home_parts(1):
+            total += rows.gram(np.ascontiguousarray(weight[at]), standardization, dtype)
+        return total
+
+    def sums_stored_alone(self, standardization: Standardization) -> bool:
+        """As for rows in main memory, by a copy of a few."""
+        rows: CsrRows = self.home_part(0, min(self.shape[0], THREADS))
+        return rows.sums_stored_alone(standardization)
+
+    def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
+        """See ``gram``."""
+        out += self.gram(weight, standardization)
+
+    @property
+    def finite(self) -> bool:
+        """Whether no value is NaN or infinite."""
+        found, count = self.device.zeros((1,)), int(len(self.data))
+        kernel = Kernel.of("not_finite", VALUES=VALUES[self.kind])
+        blocks = min(self.blocks(count), MOST_BLOCKS)
+        self.device.launch(kernel, blocks, self.data, np.int64(count), found)
+        return not self.device.download(found)[0]
+
+

@@ -1,0 +1,148 @@
+"""NVIDIA GPUs, through CuPy: memory, cuBLAS, and kernels compiled by NVRTC on first use."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...numeric.types import AnyArray
+from .device import Device
+from .kernels import THREADS, Kernel
+
+INSTALL = (
+    "install CuPy for the CUDA version of the driver: pip install 'separatrix[gpu-cuda13]' or "
+    "'separatrix[gpu-cuda12]'"
+)
+
+
+class Cuda(Device):
+    """One GPU. Work is ordered after that of the caller's current stream in CuPy."""
+
+    def __init__(self, number: int) -> None:
+        import cupy
+        import cupy.cublas
+        import cupyx.scipy.linalg
+
+        self.cupy, self.linalg, self.number = cupy, cupyx.scipy.linalg, number
+        self.name = f"cuda:{number}"
+        self.device = cupy.cuda.Device(number)
+        self._compiled: dict[Kernel, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, tuple[int]]:
+        return cuda, (self.number,)
+
+    @property
+    def description(self) -> str:
+        """The name of the GPU and the version of its driver."""
+        runtime = self.cupy.cuda.runtime
+        name = runtime.getDeviceProperties(self.number)["name"].decode()
+        driver = runtime.driverGetVersion()
+        return f"{name} (CUDA driver {driver // 1000}.{driver % 1000 // 10})"
+
+    def adopt(self, X: Any) -> Any:
+        """Through DLPack, which orders work after that of the array's library."""
+        with self.device:
+            if isinstance(X, self.cupy.ndarray):
+                return X
+            return self.cupy.from_dlpack(X) if hasattr(X, "__dlpack__") else self.cupy.asarray(X)
+
+    def upload(self, values: AnyArray) -> Any:
+        """Copy an array of the host."""
+        with self.device:
+            return self.cupy.asarray(np.ascontiguousarray(values))
+
+    def download(self, values: Any) -> AnyArray:
+        """Copy an array to the host."""
+        with self.device:
+            found: AnyArray = self.cupy.asnumpy(values, order="C")
+        return found
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+        """An array from the memory pool."""
+        with self.device:
+            return self.cupy.empty(shape, dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+        """An array of zeros."""
+        with self.device:
+            return self.cupy.zeros(shape, dtype)
+
+    def aligned(self, values: Any, size: int) -> bool:
+        """Whether the address of an array is a multiple of ``size``."""
+        return bool(values.data.ptr % size == 0)
+
+    def launch(self, kernel: Kernel, blocks: int, *arguments: Any, threads: int = THREADS) -> None:
+        """Compile the kernel on first use, and run it."""
+        with self.device:
+            self._function(kernel)((max(blocks, 1),), (threads,), arguments)
+
+    def resident_blocks(self, kernel: Kernel, threads: int) -> int:
+        """By the driver's occupancy calculator."""
+        with self.device:
+            function = self._function(kernel).kernel
+            occupancy = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+            each = occupancy(function.ptr, threads, 0)
+        return int(max(each, 1) * self.device.attributes["MultiProcessorCount"])
+
+    def _function(self, kernel: Kernel) -> Any:
+        if kernel not in self._compiled:
+            module = self.cupy.RawModule(
+                code=kernel.source, options=("--std=c++14", *kernel.options)
+            )
+            self._compiled[kernel] = module.get_function(kernel.name)
+        return self._compiled[kernel]
+
+    def multiply(
+        self,
+        a: Any,
+        b: Any,
+        out: Any,
+        *,
+        turn_a: bool = False,
+        turn_b: bool = False,
+        add: bool = False,
+    ) -> None:
+        """By cuBLAS."""
+        turns = ("T" if turn_a else "N"), ("T" if turn_b else "N")
+        with self.device:
+            self.cupy.cublas.gemm(*turns, a, b, out=out, alpha=1.0, beta=float(add))
+
+    def solve_triangular(self, factor: Any, right: Any, trans: int) -> Any:
+        """By cuBLAS."""
+        with self.device:
+            return self.linalg.solve_triangular(factor, right, trans=trans)
+
+    def free_bytes(self) -> int:
+        """Free memory of the GPU and of CuPy's pool."""
+        with self.device:
+            return int(self.device.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes())
+
+    def release(self) -> None:
+        """Return the free blocks of CuPy's pool."""
+        with self.device:
+            self.cupy.get_default_memory_pool().free_all_blocks()
+
+
+@cache
+def cuda(number: int) -> Cuda:
+    """A GPU by its number; ImportError or RuntimeError with advice if there is none."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise ImportError(f"arrays on a GPU need CuPy, which is not installed: {INSTALL}") from error
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise RuntimeError(
+            f"CuPy {cupy.__version__} finds no GPU that it can use ({error}): check nvidia-smi, and "
+            f"{INSTALL}; or set device='cpu'"
+        ) from error
+    if number >= count:
+        raise RuntimeError(
+            f"device 'cuda:{number}' does not exist, there are {count}: use 'cuda:0'"
+            + (f" to 'cuda:{count - 1}'" if count > 1 else "")
+        )
+    return Cuda(number)

@@ -1,0 +1,80 @@
+"""What rows need of a device: memory, kernels and products of matrices.
+
+Arrays of a device have operators, and follow NumPy's functions, as CuPy's do. :mod:`.cuda` is the
+only implementation of the package; the tests have another one without a GPU.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...numeric.types import AnyArray
+from .kernels import THREADS, Kernel
+
+
+class Device(ABC):
+    """One device."""
+
+    name: str
+    """As in ``device="cuda:0"``."""
+
+    @abstractmethod
+    def adopt(self, X: Any) -> Any:
+        """An array of another library on this device, not copied."""
+
+    @abstractmethod
+    def upload(self, values: AnyArray) -> Any:
+        """Copy an array of the host."""
+
+    @abstractmethod
+    def download(self, values: Any) -> AnyArray:
+        """Copy an array to the host, after all work before is done."""
+
+    @abstractmethod
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+        """An array without values."""
+
+    @abstractmethod
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+        """An array of zeros."""
+
+    @abstractmethod
+    def aligned(self, values: Any, size: int) -> bool:
+        """Whether the address of an array is a multiple of ``size``."""
+
+    @abstractmethod
+    def launch(self, kernel: Kernel, blocks: int, *arguments: Any, threads: int = THREADS) -> None:
+        """Run a kernel on arrays, ``np.int32`` and ``np.int64``; None is a null pointer."""
+
+    @abstractmethod
+    def resident_blocks(self, kernel: Kernel, threads: int) -> int:
+        """How many blocks of a kernel all multiprocessors hold at a time."""
+
+    @abstractmethod
+    def multiply(
+        self,
+        a: Any,
+        b: Any,
+        out: Any,
+        *,
+        turn_a: bool = False,
+        turn_b: bool = False,
+        add: bool = False,
+    ) -> None:
+        """Write the product of two matrices to ``out``, or add it; either may be transposed."""
+
+    @abstractmethod
+    def solve_triangular(self, factor: Any, right: Any, trans: int) -> Any:
+        """Solve an upper triangular system for the columns of a matrix."""
+
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """Bytes that can be allocated."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Return unused memory, so that other libraries can allocate it."""

@@ -1,0 +1,59 @@
+"""Vectors of the size of the weights on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...loops import CurvaturePair
+from ...numeric.types import AnyArray
+from ..vectors import VectorSpace
+from .device import Device
+
+
+class DeviceVectors(VectorSpace):
+    """Vectors on one device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def asarray(self, v: Any) -> Any:
+        """The vector itself, or a copy of one of the host."""
+        return self.device.upload(v) if isinstance(v, np.ndarray) else v
+
+    def to_host(self, v: Any) -> AnyArray:
+        """A copy in main memory."""
+        return v if isinstance(v, np.ndarray) else self.device.download(v)
+
+    def two_loop(
+        self, gradient: Any, pairs: Sequence[CurvaturePair], threads: int
+    ) -> tuple[Any, float]:
+        """Nocedal's two-loop recursion (1980), and the slope along the direction."""
+        q, steps = gradient.copy(), []
+        for pair in reversed(pairs):
+            steps.append(float(np.vdot(pair.s, q)) / pair.sy)
+            q -= steps[-1] * pair.y
+        if pairs:
+            q *= pairs[-1].sy / pairs[-1].yy
+        for pair, step in zip(pairs, reversed(steps), strict=True):
+            q += (step - float(np.vdot(pair.y, q)) / pair.sy) * pair.s
+        return -q, -float(np.vdot(gradient, q))
+
+    def solve_triangular(self, factors: Sequence[Any], right: Any, trans: int) -> Any:
+        """All classes of a factor together."""
+        out = self.device.empty(right.shape)
+        if len(factors) == 1:
+            columns = self._columns(right, factors[0])
+            out[:] = np.transpose(self.device.solve_triangular(factors[0], columns, trans))
+            return out
+        for c, factor in enumerate(factors):
+            columns = self._columns(right[c : c + 1], factor)
+            found = self.device.solve_triangular(factor, columns, trans)
+            out[c : c + 1] = np.transpose(found)
+        return out
+
+    @staticmethod
+    def _columns(right: Any, factor: Any) -> Any:
+        return np.transpose(right).astype(factor.dtype)

@@ -1,0 +1,130 @@
+// Runs the kernels as plain C++: every CUDA thread is a fiber, which runs until a barrier or a shuffle.
+//
+// Fibers of a block take turns in the order of their numbers. A barrier or a shuffle that some threads
+// do not reach ends the process with a message, as it would hang a GPU.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+#include <ucontext.h>
+
+#define EMULATED
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+using std::exp;
+using std::expm1;
+using std::fabs;
+using std::log1p;
+
+struct Place { volatile unsigned x; };
+static Place threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulation {
+enum State { READY, AT_SHUFFLE, AT_BARRIER, DONE };
+struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    State state;
+    int turn;
+};
+static std::vector<Fiber> fibers;
+static ucontext_t scheduler;
+static uint64_t slots[2][1024];
+static std::function<void()> body;
+
+static void wait(State state) {
+    Fiber& fiber = fibers[threadIdx.x];
+    fiber.state = state;
+    swapcontext(&fiber.context, &scheduler);
+}
+
+static void enter() {
+    body();
+    wait(DONE);
+}
+
+static bool release(size_t from, size_t to, State state) {
+    bool any = false;
+    for (size_t t = from; t < to; t++) {
+        if (fibers[t].state != state && fibers[t].state != DONE) return false;
+        any |= fibers[t].state == state;
+    }
+    for (size_t t = from; any && t < to; t++)
+        if (fibers[t].state == state) fibers[t].state = READY;
+    return any;
+}
+
+static void run_block(unsigned threads) {
+    fibers.resize(threads);
+    for (Fiber& fiber : fibers) {
+        fiber.stack.resize(1 << 16);
+        fiber.state = READY;
+        fiber.turn = 0;
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.data();
+        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_link = nullptr;
+        makecontext(&fiber.context, enter, 0);
+    }
+    for (;;) {
+        for (unsigned t = 0; t < threads; t++) {
+            if (fibers[t].state != READY) continue;
+            threadIdx.x = t;
+            swapcontext(&scheduler, &fibers[t].context);
+        }
+        bool moved = false, done = true;
+        for (size_t warp = 0; warp < threads; warp += 32)
+            moved |= release(warp, std::min<size_t>(warp + 32, threads), AT_SHUFFLE);
+        moved |= release(0, threads, AT_BARRIER);
+        for (Fiber& fiber : fibers) done &= fiber.state == DONE;
+        if (done) return;
+        if (!moved) {
+            std::fputs("threads of a block wait for each other\n", stderr);
+            std::abort();
+        }
+    }
+}
+
+template <typename T> T exchange(T value, unsigned source) {
+    const unsigned me = threadIdx.x;
+    const int turn = fibers[me].turn ^= 1;
+    std::memcpy(&slots[turn][me], &value, sizeof value);
+    wait(AT_SHUFFLE);
+    T found;
+    std::memcpy(&found, &slots[turn][me / 32 * 32 + source], sizeof found);
+    return found;
+}
+}  // namespace emulation
+
+template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
+    return emulation::exchange(value, (threadIdx.x % 32) ^ mask);
+}
+template <typename T> T __shfl_sync(unsigned, T value, int source) {
+    return emulation::exchange(value, source);
+}
+static void __syncthreads() { emulation::wait(emulation::AT_BARRIER); }
+
+static float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+static double __longlong_as_double(unsigned long long bits) {
+    double value;
+    std::memcpy(&value, &bits, 8);
+    return value;
+}
+static float half_to_float(unsigned short bits) {
+    const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    float value = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                : exponent ? std::ldexp(float(mantissa | 1024), exponent - 25)
+                           : std::ldexp(float(mantissa), -24);
+    return bits & 0x8000 ? -value : value;
+}
