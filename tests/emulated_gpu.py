@@ -47,7 +47,7 @@ extern "C" void launch(unsigned blocks, unsigned threads, void** arguments) {{
         with tempfile.TemporaryDirectory() as folder:
             code, made = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
             code.write_text(text)
-            command = [COMPILER, "-O1", "-w", "-std=c++17", "-shared", "-fPIC", *kernel.options]
+            command = [COMPILER, "-O0", "-w", "-std=c++17", "-shared", "-fPIC", *kernel.options]
             subprocess.run([*command, str(code), "-o", str(made)], check=True)
             shutil.copy(made, f"{path}.{os.getpid()}")
             os.replace(f"{path}.{os.getpid()}", path)

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..numeric.types import AnyArray
-from ..rows import CsrRows, HostRowsLike, rows_of
-from ..rows.device import Device, DeviceCsrRows, DeviceDenseRows, DeviceRows, cuda
+from ..rows import CsrRows, HostRowsLike, RowsLike, host_rows_of, rows_of
+from ..rows.device import (
+    Device,
+    DeviceCsrRows,
+    DeviceDenseRows,
+    DeviceRows,
+    cuda,
+    devices_in_use,
+)
 
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of CUDA's memory, and of its managed memory
 ELSEWHERE = "move them to one device, e.g. y.to(X.device), or pass y as a NumPy array"
@@ -96,6 +103,39 @@ def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
             own.n_features, str(own.dtype),
         )  # fmt: skip
     return DeviceDenseRows(device, device.upload(rows.values), str(rows.dtype))
+
+
+def placed(rows: RowsLike, device: str | None) -> RowsLike:
+    """Checked rows on the device of that name; where they are if it is None."""
+    if device is None:
+        return rows
+    number, there = device_number(device), isinstance(rows, DeviceRows)
+    if number is None:
+        return host_rows_of(rows).X if there else rows
+    if isinstance(rows, DeviceRows):
+        if rows.device.name != f"cuda:{number}":
+            raise ValueError(
+                f"X is on {rows.device.name}, but device={device!r}: leave out device=, as X "
+                "decides where a fit runs, or move X"
+            )
+        return rows
+    return uploaded(host_rows_of(rows).X, cuda(number))
+
+
+def device_number(device: str) -> int | None:
+    """The number in "cuda:1", 0 for "cuda", None for "cpu"."""
+    if device == "cpu":
+        return None
+    kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind != "cuda" or not (number.isdecimal() or device == "cuda"):
+        raise ValueError(f"device must be None, 'cpu', 'cuda' or 'cuda:1', got {device!r}")
+    return int(number or 0)
+
+
+def release_memory() -> None:
+    """Return unused memory of GPUs that were used, so that other libraries can allocate it."""
+    for device in devices_in_use():
+        device.release()
 
 
 def like(X: Any, found: AnyArray) -> Any:

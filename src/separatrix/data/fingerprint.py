@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from ..numeric.types import AnyArray
-from ..rows import CsrRows, host_rows_of
+from ..rows import CsrRows, host_rows_of, rows_of
 from .blocks import Block
 
 DIGEST_BYTES = 16  # 128 bits: no two contents have the same by accident
@@ -25,18 +25,18 @@ def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
     for X, y, weight, _ in blocks:
         if not len(y):
             continue
-        rows = host_rows_of(X)
         for start in range(0, len(y), HASHED_ROWS):
             at = slice(start, min(start + HASHED_ROWS, len(y)))
+            rows = host_rows_of(rows_of(X).part(at.start, at.stop).X)
             streams["labels"].update(_bytes(y[at].astype(np.float64)))
             counts = np.ones(at.stop - start) if weight is None else weight[at]
             streams["weights"].update(_bytes(counts))
-            if rows.storage == "dense":
-                streams["values"].update(_bytes(rows.values[at]))
-        if isinstance(rows, CsrRows):
-            streams["values"].update(_bytes(rows.data[rows.entries]))
-            streams["columns"].update(_bytes(rows.indices[rows.entries].astype(np.int64)))
-            streams["lengths"].update(_bytes(np.diff(rows.indptr).astype(np.int64)))
+            if isinstance(rows, CsrRows):
+                streams["values"].update(_bytes(rows.data[rows.entries]))
+                streams["columns"].update(_bytes(rows.indices[rows.entries].astype(np.int64)))
+                streams["lengths"].update(_bytes(np.diff(rows.indptr).astype(np.int64)))
+            else:
+                streams["values"].update(_bytes(rows.values))
         kinds.add(f"{type(rows.X).__name__} {rows.dtype.name}")
     whole = blake2b(digest_size=DIGEST_BYTES)
     whole.update(repr((sorted(kinds), np.asarray(classes).tolist())).encode())

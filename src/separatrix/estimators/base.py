@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource, Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.cluster.source import ClusterSource
+from ..data.device_arrays import check_one_device, on_device, placed
+from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
@@ -73,6 +75,7 @@ class LinearModel(LinearPredictor):
     callbacks: Any
     verbose: bool
     standardize: bool = False
+    device: str | None = None
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -188,8 +191,10 @@ class LinearModel(LinearPredictor):
         elif "_reading" in self.__dict__ and self._reads(X):
             rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
         else:
+            check_one_device(X, y=y, sample_weight=sample_weight)
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
+        rows = placed(rows, self.device)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
@@ -204,6 +209,7 @@ class LinearModel(LinearPredictor):
                 "of labels, separatrix.read(..., target='...')"
             )
         check_classes(source.classes, source.target)
+        source = placed_source(source, self.device)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
         return weighed
@@ -231,7 +237,7 @@ class LinearModel(LinearPredictor):
 
     def _check_features(self, X: Any, reset: bool) -> None:
         """Record the number and names of the features, or compare them with those of the fit."""
-        plain = type(X) is np.ndarray or sp.issparse(X)
+        plain = type(X) is np.ndarray or sp.issparse(X) or on_device(X)
         nameless = plain and not hasattr(self, "feature_names_in_")
         if nameless and (reset or X.shape[1] == self.n_features_in_):
             self.n_features_in_ = X.shape[1]

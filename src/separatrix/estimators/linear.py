@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
+from ..data.device_arrays import release_memory
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
@@ -91,6 +92,9 @@ class LinearClassifier(StreamModel, SparseModel):
         Start from the weights of the previous fit.
     n_jobs : int or None
         Number of threads; None: all of this process. The result does not depend on it.
+    device : None, "cpu", "cuda" or "cuda:1"
+        Where the fit runs. None: where X is; an array on a GPU is read there. "cuda" copies other
+        rows to the GPU, "cpu" copies X to main memory.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -205,6 +209,7 @@ class LinearClassifier(StreamModel, SparseModel):
         class_weight: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
@@ -224,6 +229,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
@@ -233,6 +239,8 @@ class LinearClassifier(StreamModel, SparseModel):
         with self._all_or_nothing():
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
+        del objective, result
+        release_memory()
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(self._penalty().l1)
         return self

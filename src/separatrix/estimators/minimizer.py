@@ -7,11 +7,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
+from ..data.device_arrays import like
 from ..losses import Loss, get_loss
 from ..numeric import checks
 from ..numeric.types import Array
@@ -198,10 +200,14 @@ class LossModel(LinearModel):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        scores = self.decision_function(X)
+        with config_context(array_api_dispatch=False):
+            scores = self.decision_function(X)
+        return cast(Array, like(X, self._probability_of(scores, kind)))
+
+    def _probability_of(self, scores: Array, kind: str) -> Array:
         loss = get_loss(self.loss).for_classes(len(self.classes_))
         if kind == "log_probability" and not hasattr(loss, kind):
-            return np.log(self._probability(X, "probability"))
+            return np.log(self._probability_of(scores, "probability"))
         of = getattr(loss, kind)
         if len(self.classes_) == 2:
             return np.column_stack([of(-scores), of(scores)])

@@ -8,12 +8,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
+from ..data.device_arrays import copied_home, like
 from ..data.files.encoding.decoding import Decoded
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
@@ -112,7 +114,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
-        return result[:, 0] if len(self.classes_) == 2 else result
+        return cast(Array, like(X, result[:, 0] if len(self.classes_) == 2 else result))
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
@@ -133,8 +135,9 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if is_dask(X):
             check_is_fitted(self)
             return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
-        scores = self.decision_function(X)
-        return predicted_labels(self.classes_, scores)
+        with config_context(array_api_dispatch=False):
+            scores = self.decision_function(X)
+        return cast(AnyArray, like(X, predicted_labels(self.classes_, scores)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows, by weight, that are classified correctly.
@@ -151,8 +154,10 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
             return accuracy(alike, self.classes_, LinearScores(self._weights()))
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
-        y = check_labels(y) if y is None else y
-        return float(super().score(X, y, sample_weight))
+        y = check_labels(y) if y is None else copied_home(y, "y")
+        weight = copied_home(sample_weight, "sample_weight")
+        with config_context(array_api_dispatch=False):  # X may be on a GPU
+            return float(super().score(X, y, weight))
 
     def _accuracy(self, pieces: Iterable[Decoded]) -> float:
         """Accuracy on rows with labels."""

@@ -2,7 +2,7 @@
 
 from .base import DeviceRows
 from .csr import DeviceCsrRows
-from .cuda import Cuda, cuda
+from .cuda import Cuda, cuda, devices_in_use
 from .dense import DeviceDenseRows
 from .device import Device
 from .kernels import Kernel
@@ -17,4 +17,5 @@ __all__ = [
     "DeviceVectors",
     "Kernel",
     "cuda",
+    "devices_in_use",
 ]

@@ -17,6 +17,8 @@ INSTALL = (
     "'separatrix[gpu-cuda12]'"
 )
 
+USED: dict[int, Cuda] = {}
+
 
 class Cuda(Device):
     """One GPU. Work is ordered after that of the caller's current stream in CuPy."""
@@ -126,6 +128,11 @@ class Cuda(Device):
             self.cupy.get_default_memory_pool().free_all_blocks()
 
 
+def devices_in_use() -> tuple[Cuda, ...]:
+    """The GPUs that this process has used."""
+    return tuple(USED.values())
+
+
 @cache
 def cuda(number: int) -> Cuda:
     """A GPU by its number; ImportError or RuntimeError with advice if there is none."""
@@ -145,4 +152,4 @@ def cuda(number: int) -> Cuda:
             f"device 'cuda:{number}' does not exist, there are {count}: use 'cuda:0'"
             + (f" to 'cuda:{count - 1}'" if count > 1 else "")
         )
-    return Cuda(number)
+    return USED.setdefault(number, Cuda(number))
