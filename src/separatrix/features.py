@@ -15,7 +15,7 @@ from .config import LinkedToPages
 from .data.validation import check_rows
 from .numeric import checks
 from .numeric.types import AnyArray, Array, Ints
-from .rows import rows_of
+from .rows import host_rows_of
 
 BLOCK = 2**20  # numbers in a block: 8 MB
 
@@ -143,7 +143,7 @@ class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _rows(X: Any, owner: RadialBasis) -> Any:
     """X after the checks of every estimator, as a NumPy array or a SciPy sparse array."""
-    return rows_of(check_rows(X, owner=owner)).as_matrix()
+    return host_rows_of(check_rows(X, owner=owner)).as_matrix()
 
 
 def _dense(rows: Any) -> AnyArray:

@@ -200,7 +200,7 @@ class ArraySource(InBlocks):
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks, which depend only on the shape of X."""
-        if sum.batch_rows is not None:
+        if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
         parts = self._parts
         whole = Block(self.X, self.y, self.weight, 0) if len(parts) > 1 else parts[0]

@@ -57,7 +57,7 @@ class InBlocks(InMemory):
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks, which depend only on the rows; over batches if it is large."""
-        if sum.batch_rows is not None:
+        if sum.batch_rows is not None and self.visitable:
             return sum.over(self.batches(sum.batch_rows), self.threads)
         return self._each(sum.of)
 

@@ -183,7 +183,7 @@ class Subset(InBlocks):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
         few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
-        return sample.materialised if few else sample
+        return sample.materialised if few or not self.visitable else sample
 
     @cached_property
     def materialised(self) -> InMemory:

@@ -35,12 +35,19 @@ class Sum(ABC, Generic[T_co]):
         """Whether a compiled loop over all blocks can compute the sum."""
         return False
 
+    @property
+    def few_numbers(self) -> bool:
+        """Whether it stores a few numbers per row at most, so that a block may be all rows."""
+        return False
+
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> T_co:
         """With ``by_blocks``: the sum over the blocks between edges, with the bits of ``of``."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
     def over_parts(self, block: Block, parts: list[Block], threads: int) -> T_co:
         """The sum over a block, given the parts that threads share, added in their order."""
+        if self.few_numbers and not block.rows.on_threads:  # one worker, as fast as it can be
+            return self.of(block)
         if not self.by_blocks or len(parts) == 1 or not block.rows.compiled:
             return ordered_sum(self.of, parts, threads)
         edges = np.array([*(part.start for part in parts), block.at.stop], np.int64) - block.start

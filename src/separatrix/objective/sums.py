@@ -41,6 +41,8 @@ COUNTED_ROWS = 2048  # rows whose scores for many weights are in memory at a tim
 class Value(Sum[tuple[float, float]]):
     """Weighted losses and mistakes."""
 
+    few_numbers = True
+
     loss: Loss
     W: Array
 
@@ -52,6 +54,8 @@ class Value(Sum[tuple[float, float]]):
 @dataclass(frozen=True)
 class ValueGradient(Sum[tuple[float, float, Array]]):
     """Weighted losses and mistakes, and the gradient."""
+
+    few_numbers = True
 
     loss: Loss
     W: Array
@@ -97,6 +101,8 @@ class Hessian(Sum[tuple[float, float, Array, Array]]):
 @dataclass(frozen=True)
 class ClassHessian(Sum[tuple[Array]]):
     """Second derivative in the standardised variables of one class, or the mean over classes."""
+
+    few_numbers = True
 
     loss: Loss
     W: Array
@@ -196,6 +202,8 @@ class BiasCurvature(Sum[tuple[Array]]):
 class Gram(Sum[tuple[Array]]):
     """Weighted products of standardised variables."""
 
+    few_numbers = True
+
     standardization: Standardization
     batch_rows: int | None = None
     """Rows at a time if threads are to share its tiles; else None."""
@@ -213,6 +221,8 @@ class Gram(Sum[tuple[Array]]):
 @dataclass(frozen=True)
 class MomentSums(Sum[tuple[Array, Array, Array]]):
     """Sums of x - shift and of 1 by class, and of the squares of x - shift over all rows."""
+
+    few_numbers = True
 
     shift: Array | None
     classes: int

@@ -169,6 +169,26 @@ class StandardizedRows(Rows):
         return self.given.compiled
 
     @property
+    def on_threads(self) -> bool:
+        """Whether threads may share sums over the given rows."""
+        return self.given.on_threads
+
+    def keep(self, *values: AnyArray | None) -> None:
+        """Announce labels and weights to the given rows."""
+        self.given.keep(*values)
+
+    def home(self) -> HostRows:
+        """A standardised copy in main memory; TypeError if the given rows allow none."""
+        return self.standardizer.copied(self.given.home(), self.weight, dtype=self.dtype)
+
+    def class_curvature(
+        self, y: AnyArray, loss: Loss, W: Array, weight: Array | None, of: int | None
+    ) -> Array | None:
+        """By the given rows: the scores are the same."""
+        V = self._in_space_of(W).to_weights(W)
+        return self.given.class_curvature(y, loss, V, weight, of)
+
+    @property
     def storage(self) -> Storage:
         """How the given rows are stored."""
         return self.given.storage
@@ -277,12 +297,13 @@ class StandardizedRows(Rows):
 
         The second derivatives are by the scores, which are the same.
         """
-        V = self.standardization.to_weights(W)
+        standardization = self._in_space_of(W)
+        V = standardization.to_weights(W)
         if gradient is None:
             return self.given.value_gradient(y, loss, V, weight, None, curvature)
-        of_given = np.zeros(gradient.shape)
+        of_given = np.zeros_like(gradient)
         sums = self.given.value_gradient(y, loss, V, weight, of_given, curvature)
-        gradient += self.standardization.gradient(of_given)
+        gradient += standardization.gradient(of_given)
         return sums
 
     def value_gradient_on_threads(
@@ -296,15 +317,21 @@ class StandardizedRows(Rows):
         float32_sums: bool,
     ) -> tuple[float, float, Array]:
         """The sum over all blocks of given rows, corrected once."""
-        V = self.standardization.to_weights(W)
+        standardization = self._in_space_of(W)
         value, mistakes, of_given = self.given.value_gradient_on_threads(
-            y, loss, V, weight, edges, threads, float32_sums=False
+            y, loss, standardization.to_weights(W), weight, edges, threads, float32_sums=False
         )
-        return value, mistakes, self.standardization.gradient(of_given)
+        return value, mistakes, standardization.gradient(of_given)
+
+    def _in_space_of(self, W: Array) -> Standardization:
+        """The means and scales where the weights are: on the host, or where the rows are."""
+        if isinstance(W, np.ndarray):
+            return self.standardization
+        return self.standardization.in_space(self.vectors.asarray)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Scores of the given rows by converted weights."""
-        return self.given.scores(self.standardization.to_weights(W), out)
+        return self.given.scores(self._in_space_of(W).to_weights(W), out)
 
     def transpose_product(self, coefficients: Array, out: Array) -> None:
         """The sum of given rows, corrected."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.device_arrays import on_device
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from . import single_features
@@ -129,7 +130,8 @@ def _source(X: Any, y: Any) -> Source:
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
     rows = check_rows(X)
-    _refuse_rounded(X)
+    if not on_device(X):  # whose types are all exact
+        _refuse_rounded(X)
     return array_source(rows, y)
 
 

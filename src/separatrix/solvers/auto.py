@@ -262,6 +262,9 @@ def _for_a_kinked_loss(objective: Objective) -> Solver:
         return CoordinateAscent(reason=why)
     if solvable(objective):
         return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
+    if not objective.source.visitable:
+        why = f"{loss.name} has a kink, and the rows offer sums alone"
+        return GradientDescent(reason=why)
     why = f"{loss.name} has a kink, at which steps over all rows stall"
     return GradientDescent(batch_size=1, reason=why)
 

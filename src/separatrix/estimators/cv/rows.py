@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data import InMemory, Source
 from ...data.arrays import as_arrays
+from ...data.device_arrays import copied_home
 from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...numeric import checks
@@ -26,7 +27,7 @@ def given_rows(
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     if not isinstance(X, Source):
         source = clf._source(X, y, sample_weight)
-        return Given(source, clf.cv, metadata, X, np.asarray(y))
+        return Given(source, clf.cv, metadata, X, np.asarray(copied_home(y, "y")))
     if scoring not in (None, "loss"):
         raise TypeError(
             f"scoring={scoring!r} needs arrays, but {type(X).__name__} is a "

@@ -54,7 +54,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
         )
     if clf is not estimator and len(estimator.steps) > 1:
         X = estimator[:-1].transform(X)
-    rows = check_rows(X, owner=clf)
+    rows = host_rows_of(check_rows(X, owner=clf)).X
     n, features = rows_of(rows).shape
     expected = clf.coef_.shape[1] if hasattr(clf, "coef_") else clf.n_features_in_
     if features != expected:

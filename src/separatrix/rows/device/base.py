@@ -75,8 +75,8 @@ class DeviceRows(Rows):
                 self.residents.keep(array)
 
     @abstractmethod
-    def tile(self, start: int, stop: int) -> Tile:
-        """Rows start, ..., stop - 1."""
+    def tile(self, start: int, stop: int, single: bool = False) -> Tile:
+        """Rows start, ..., stop - 1; with ``single`` products may be made in TF32."""
 
     @abstractmethod
     def home_part(self, start: int, stop: int) -> HostRows:
@@ -114,12 +114,12 @@ class DeviceRows(Rows):
         """Numbers in float64 that a row of a tile takes."""
         return 0
 
-    def tiles(self, k: int) -> Iterator[tuple[slice, Tile]]:
+    def tiles(self, k: int, single: bool = False) -> Iterator[tuple[slice, Tile]]:
         """All rows, a tile at a time."""
         n, size = self.shape[0], self.tile_rows(k)
         for start in range(0, n, size):
             stop = min(start + size, n)
-            yield slice(start, stop), self.tile(start, stop)
+            yield slice(start, stop), self.tile(start, stop, single)
 
     def blocks(self, rows: int, each: int = THREADS) -> int:
         """Blocks of threads for the given number of rows."""
@@ -188,7 +188,7 @@ class DeviceRows(Rows):
         on_device, totals = self._weights(W), self.device.zeros((2,))
         labels = self.residents.on_device(_labels(y, k))
         weights = None if weight is None else self.residents.on_device(weight)
-        for at, tile in self.tiles(k):
+        for at, tile in self.tiles(k, float32_sums):
             scores = tile.scores(on_device)
             rows = at.stop - at.start
             sums = device.empty((rows, 2))
@@ -221,6 +221,7 @@ class DeviceRows(Rows):
         kernel = Kernel.of(
             "class_losses", FORM=loss.form, LOSS=loss.margin, LANES=lanes, GRADIENT=int(gradient),
             CURVATURE=int(curvature is not None),
+            Score="double" if scores.dtype == np.float64 else "float",
         )  # fmt: skip
         self.device.launch(
             kernel, self.blocks(rows, THREADS // lanes), scores, np.int64(rows), np.int32(k),

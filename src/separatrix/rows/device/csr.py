@@ -189,8 +189,8 @@ class DeviceCsrRows(DeviceRows):
 
     # ---- sums --------------------------------------------------------------------------------
 
-    def tile(self, start: int, stop: int) -> CsrTile:
-        """Rows start, ..., stop - 1."""
+    def tile(self, start: int, stop: int, single: bool = False) -> CsrTile:
+        """Rows start, ..., stop - 1; products are always in float64."""
         return CsrTile(self, start, stop)
 
     def add_columns(

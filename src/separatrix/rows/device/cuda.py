@@ -17,6 +17,7 @@ INSTALL = (
     "'separatrix[gpu-cuda12]'"
 )
 
+TF32 = 3  # CUBLAS_TF32_TENSOR_OP_MATH
 USED: dict[int, Cuda] = {}
 
 
@@ -27,8 +28,10 @@ class Cuda(Device):
         import cupy
         import cupy.cublas
         import cupyx.scipy.linalg
+        from cupy_backends.cuda.libs import cublas
 
-        self.cupy, self.linalg, self.number = cupy, cupyx.scipy.linalg, number
+        self.cupy, self.linalg, self.blas = cupy, cupyx.scipy.linalg, cublas
+        self.number = number
         self.name = f"cuda:{number}"
         self.device = cupy.cuda.Device(number)
         self._compiled: dict[Kernel, Any] = {}
@@ -110,7 +113,14 @@ class Cuda(Device):
         """By cuBLAS."""
         turns = ("T" if turn_a else "N"), ("T" if turn_b else "N")
         with self.device:
-            self.cupy.cublas.gemm(*turns, a, b, out=out, alpha=1.0, beta=float(add))
+            handle = self.device.cublas_handle
+            mode = self.blas.getMathMode(handle)
+            try:
+                if out.dtype == np.float32:
+                    self.blas.setMathMode(handle, TF32)
+                self.cupy.cublas.gemm(*turns, a, b, out=out, alpha=1.0, beta=float(add))
+            finally:
+                self.blas.setMathMode(handle, mode)
 
     def solve_triangular(self, factor: Any, right: Any, trans: int) -> Any:
         """By cuBLAS."""

@@ -16,7 +16,7 @@ from .device import Device
 from .kernels import WARP, Kernel
 from .losses import MARGINS, KernelLoss
 from .residents import Residents
-from .thresholds import MOST_PER_LANE, REGISTERS
+from .thresholds import MOMENTS_PER_LANE, MOST_PER_LANE, REGISTERS
 
 PADDING = 8  # rows of a tile are multiples of this many numbers: products are faster
 VALUES = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 17}
@@ -34,17 +34,19 @@ class Team(NamedTuple):
     full: bool
 
     @classmethod
-    def of(cls, d: int, size: int, aligned: bool) -> Team | None:
+    def of(
+        cls, d: int, size: int, aligned: bool, most: int = MOST_PER_LANE, registers: int = REGISTERS
+    ) -> Team | None:
         """For d features of ``size`` bytes; None if a row does not fit into registers."""
         pack = 1
         while aligned and 2 * pack * size <= 16 and d % (2 * pack) == 0 and 2 * pack * WARP <= d:
             pack *= 2
         for warps in (1, 2, 4, 8):
             per_lane = -(-d // (WARP * warps * pack)) * pack
-            if per_lane <= (MOST_PER_LANE if warps < 8 else 2 * MOST_PER_LANE):
-                registers = per_lane * (2 if size == 8 else 1)
+            if per_lane <= (most if warps < 8 else 2 * MOST_PER_LANE):
+                held = per_lane * (2 if size == 8 else 1)
                 rows = 8
-                while rows > 1 and rows * registers > REGISTERS:
+                while rows > 1 and rows * held > registers:
                     rows //= 2
                 return cls(pack, per_lane, warps, rows, per_lane * WARP * warps == d)
         return None
@@ -56,21 +58,22 @@ class Team(NamedTuple):
 
 
 class DenseTile(Tile):
-    """Rows (x, 1) in float64, padded with columns of zeros."""
+    """Rows (x, 1) in float64 or, for products in TF32, float32; padded with columns of zeros."""
 
-    def __init__(self, rows: DeviceDenseRows, start: int, stop: int) -> None:
+    def __init__(self, rows: DeviceDenseRows, start: int, stop: int, single: bool) -> None:
         self.rows, self.device = rows, rows.device
-        self.z = rows.standardized_on_device(start, stop)
+        self.dtype = np.float32 if single else np.float64
+        self.z = rows.standardized_on_device(start, stop, dtype=self.dtype)
 
     def scores(self, W: Any) -> Any:
         """By one product; the weights are padded, too."""
-        out = self.device.empty((self.z.shape[0], len(W)))
-        self.device.multiply(self.z, self.rows.padded(W), out, turn_b=True)
+        out = self.device.empty((self.z.shape[0], len(W)), self.dtype)
+        self.device.multiply(self.z, self.rows.padded(W, self.dtype), out, turn_b=True)
         return out
 
     def add_transpose(self, coefficients: Any, out: Any) -> None:
-        """By one product."""
-        padded = self.device.empty((len(out), self.z.shape[1]))
+        """By one product; sums of tiles are always in float64."""
+        padded = self.device.empty((len(out), self.z.shape[1]), self.dtype)
         self.device.multiply(coefficients, self.z, padded, turn_a=True)
         out += padded[:, : out.shape[1]]
 
@@ -161,13 +164,13 @@ class DeviceDenseRows(DeviceRows):
         """Features and the bias, padded."""
         return -(-(self.shape[1] + 1) // PADDING) * PADDING
 
-    def tile(self, start: int, stop: int) -> DenseTile:
+    def tile(self, start: int, stop: int, single: bool = False) -> DenseTile:
         """Rows start, ..., stop - 1."""
-        return DenseTile(self, start, stop)
+        return DenseTile(self, start, stop, single and self.kind != "float64")
 
-    def padded(self, W: Any) -> Any:
+    def padded(self, W: Any, dtype: DTypeLike) -> Any:
         """Weights of the device, padded with zeros."""
-        out = self.device.zeros((len(W), self.tile_width))
+        out = self.device.zeros((len(W), self.tile_width), dtype)
         out[:, : W.shape[1]] = W
         return out
 
@@ -179,9 +182,10 @@ class DeviceDenseRows(DeviceRows):
         factor: Any = None,
         root: bool = False,
         power: int = 1,
+        dtype: DTypeLike = np.float64,
     ) -> Any:
         """``((x - mean, 1) / scale)^power`` times the row's factor, or its root: padded."""
-        out = self.device.empty((stop - start, self.tile_width))
+        out = self.device.empty((stop - start, self.tile_width), dtype)
         mean, scale = (None, None) if standardization is None else standardization
         some = self.part(start, stop)
         return some._standardize(mean, scale, factor, out, self.tile_width, root, power)
@@ -311,8 +315,13 @@ class DeviceDenseRows(DeviceRows):
         sum: Array,
         squares: Array,
     ) -> None:
-        """From products of a tile with the weights of each group."""
+        """In one read for two groups, else from products of a tile with the weights of each."""
         n, d = self.shape
+        if self.team is not None and n and (group is None or len(sum) == 2):
+            both, second, powers = self._two_moments(weight, group, shift)
+            squares += powers
+            sum += both if group is None else np.array([both - second, second])
+            return
         groups = 1 if group is None else len(sum)
         mean = None if shift is None else self.device.upload(shift)
         on_device = self.residents.on_device
@@ -333,6 +342,33 @@ class DeviceDenseRows(DeviceRows):
         found = self.device.download(sums)[:, :d]
         sum += found[0] if group is None else found
         squares += self.device.download(powers)[0, :d]
+
+    def _two_moments(self, weight: Array | None, group: Ints | None, shift: Array | None) -> Array:
+        """Sums over all rows, over those of group 1, and of squares: (3, d)."""
+        n, d = self.shape
+        team = Team.of(
+            d, self.value_bytes, self.device.aligned(self.array, 16), MOMENTS_PER_LANE
+        )
+        assert team is not None
+        on_device = self.residents.on_device
+        kernel = Kernel.of(
+            "dense_moments", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
+            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block,
+        )  # fmt: skip
+        threads = WARP * team.warps * team.per_block
+        most = self.blocks(n, team.rows * team.per_block)
+        blocks = min(self.device.resident_blocks(kernel, threads), most)
+        partials = self.device.empty((blocks * team.per_block, 3 * d))
+        self.device.launch(
+            kernel, blocks, self.array, np.int64(n), np.int32(d),
+            None if shift is None else self.device.upload(shift),
+            None if weight is None else on_device(weight),
+            None if group is None else on_device(group.astype(np.int64, copy=False)), partials,
+            threads=threads,
+        )  # fmt: skip
+        sums = self.device.empty((3 * d,))
+        self.column_sums(partials, sums, add=False)
+        return self.device.download(sums).reshape(3, d)
 
     def _members(self, group: Any, weight: Any, at: slice, groups: int) -> Any:
         """The weight of each row in the column of its group."""

@@ -65,7 +65,10 @@ class Device(ABC):
         turn_b: bool = False,
         add: bool = False,
     ) -> None:
-        """Write the product of two matrices to ``out``, or add it; either may be transposed."""
+        """Write the product of two matrices to ``out``, or add it; either may be transposed.
+
+        Of float32 matrices in TF32, with about three correct digits.
+        """
 
     @abstractmethod
     def solve_triangular(self, factor: Any, right: Any, trans: int) -> Any:

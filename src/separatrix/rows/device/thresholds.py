@@ -25,6 +25,9 @@ MOST_PER_LANE = 16
 
 Measured: no method is chosen; with 32, two warps a row are faster than one."""
 
+MOMENTS_PER_LANE = 8
+"""The same for moments, which take four sums for each feature."""
+
 SEGMENT = 2048
 """Most entries of a column that one warp sums in the transposed product of sparse rows.
 

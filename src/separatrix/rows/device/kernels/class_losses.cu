@@ -1,4 +1,4 @@
-// Losses of rows from their scores (rows, k), which are replaced by weight * derivative if GRADIENT.
+// Losses of rows from their scores (rows, k) of type Score, replaced by weight * derivative if GRADIENT.
 //
 // LANES threads share a row: 32, or 1 for few classes. Labels are -1.0 and +1.0 for k = 1, else
 // the numbers of the classes. `sums` receives the weighted loss and mistake of each row. With
@@ -15,12 +15,12 @@ __device__ inline double lanes_sum(double v) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) class_losses(
-    double* scores, long long rows, int k, const void* labels, const double* weight, double* sums,
+    Score* scores, long long rows, int k, const void* labels, const double* weight, double* sums,
     double* curvature, int of) {
     const int lane = threadIdx.x % LANES;
     const long long i = (long long)blockIdx.x * (256 / LANES) + threadIdx.x / LANES;
     const bool inside = i < rows;
-    double* s = scores + (inside ? i : 0) * k;
+    Score* s = scores + (inside ? i : 0) * k;
     const double c = inside ? (weight ? weight[i] : 1.0) : 0.0;
     const bool present = c != 0.0;
     const int label = k == 1 || !inside ? 0 : int(((const long long*)labels)[i]);
@@ -47,11 +47,11 @@ extern "C" __global__ void __launch_bounds__(256) class_losses(
     if (k == 1) right = sign * own > 0.0;
     for (int j = lane; inside && j < k; j += LANES) {
         const double turn = k == 1 ? sign : (j == label ? 1.0 : -1.0);
-        const Margin<double> at = margin_loss(turn * s[j]);
+        const Margin<double> at = margin_loss(turn * double(s[j]));
         loss += at.value;
         if (of < 0 || of == j) bend += at.curvature;
 #if GRADIENT
-        s[j] = present ? c * at.slope * turn : 0.0;
+        s[j] = Score(present ? c * at.slope * turn : 0.0);
 #endif
     }
     loss = lanes_sum(loss);
@@ -59,10 +59,10 @@ extern "C" __global__ void __launch_bounds__(256) class_losses(
     const double top = own > best ? own : best, lead = top - own;
     double others = 0.0;
     for (int j = lane; inside && j < k; j += LANES) {
-        const double e = exp(s[j] - top);
+        const double e = exp(double(s[j]) - top);
         if (j != label) others += e;
 #if GRADIENT || CURVATURE
-        s[j] = e;
+        s[j] = Score(e);
 #endif
     }
     others = lanes_sum(others) + invalid;
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256) class_losses(
         if (of < 0 || of == j) bend += p * (1.0 - p);
 #endif
 #if GRADIENT
-        s[j] = present ? c * (s[j] / total - (j == label ? 1.0 : 0.0)) : 0.0;
+        s[j] = Score(present ? c * (s[j] / total - (j == label ? 1.0 : 0.0)) : 0.0);
 #endif
     }
 #else
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(256) class_losses(
     loss = (left > 0.0 ? left : 0.0) + invalid;
 #if GRADIENT
     for (int j = lane; inside && j < k; j += LANES)
-        s[j] = active && present ? (j == rival ? c : (j == label ? -c : 0.0)) : 0.0;
+        s[j] = Score(active && present ? (j == rival ? c : (j == label ? -c : 0.0)) : 0.0);
 #endif
 #endif
 #if CURVATURE
