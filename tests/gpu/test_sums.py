@@ -7,7 +7,9 @@ import pytest
 
 import separatrix as sx
 from separatrix.data.device_arrays import device_rows
-from separatrix.rows import DenseRows, StandardizedRows, rows_of
+from separatrix.numeric.standardization import Standardization
+from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
+from separatrix.rows import DenseRows
 
 from .arrays import KINDS, problem, torch_rows
 
@@ -77,8 +79,6 @@ def test_other_sums(kind):
             rows.moments(weight, group, shift, sum, squares)
         for ours, theirs in zip(*found, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
-    from separatrix.numeric.standardization import Standardization
-
     how = Standardization(rng.standard_normal(37), np.append(rng.random(37) + 0.5, 2.0))
     for c in (weight, weight - 0.5):
         np.testing.assert_allclose(there.gram(c, how), here.gram(c, how), atol=1e-9)
@@ -87,8 +87,21 @@ def test_other_sums(kind):
     np.testing.assert_array_equal(there.part(3, 9).to_dense(), here.part(3, 9).to_dense())
     for ours, theirs in zip(there.compensated_scores(W), here.compensated_scores(W), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-15, atol=1e-25)
-    assert isinstance(rows_of(there), type(there))
-    assert StandardizedRows  # standardised rows are tested by fits
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "one_vs_rest_logistic"])
+@pytest.mark.parametrize("k", [3, 50])
+def test_second_derivatives_of_many_classes(loss, k):
+    there, here, _ = both("float32", 701, 20)
+    rng = np.random.default_rng(k)
+    y, weight, (W, V) = rng.integers(0, k, 701), rng.random(701), rng.standard_normal((2, k, 21))
+    weight[::5] = 0.0
+    of = sx.get_loss(loss).for_classes(k)
+    ours, theirs = (sx.ArraySource(rows.X, y, np.arange(k), weight) for rows in (there, here))
+    how = Standardization(np.zeros(20), np.ones(21))
+    for sum in (HessianProduct(of, W, V), BiasCurvature(of, W), ClassHessian(of, W, how)):
+        found, expected = ours.total(sum)[0], theirs.total(sum)[0]
+        np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
 def test_sparse_sums():

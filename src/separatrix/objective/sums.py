@@ -165,6 +165,11 @@ class HessianProduct(Sum[tuple[Array]]):
     W: Array
     V: Array
 
+    @property
+    def few_numbers(self) -> bool:
+        """Whether a device computes it without the scores of all classes."""
+        return loops.compiled(self.loss) is not None
+
     def of(self, block: Block) -> tuple[Array]:
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
@@ -174,6 +179,9 @@ class HessianProduct(Sum[tuple[Array]]):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
             rows.hessian_product(np.asarray(curvature), self.V, product)
             return (product,)
+        found = rows.curvature_product(block.y, self.loss, self.W, self.V, block.weight)
+        if found is not None:
+            return (found,)
         scores, turn = rows.scores(self.W), rows.scores(self.V)
         change = self.loss.curvature_product(block.y, scores, turn)
         rows.transpose_product(block.weights[:, None] * change, product)
@@ -187,11 +195,19 @@ class BiasCurvature(Sum[tuple[Array]]):
     loss: Loss
     W: Array
 
+    @property
+    def few_numbers(self) -> bool:
+        """Whether a device computes it without the scores of all classes."""
+        return loops.compiled(self.loss) is not None
+
     def of(self, block: Block) -> tuple[Array]:
         """(k, k)."""
         if len(self.W) == 1:
             curvature = curvature_of(block, self.loss, self.W)(0, 0)
             return (np.sum(np.asarray(curvature)).reshape(1, 1),)
+        found = block.rows.curvature_sum(block.y, self.loss, self.W, block.weight)
+        if found is not None:
+            return (found,)
         weight = block.weights
         present = weight != 0.0  # others may have scores that are not finite
         scores = block.rows.scores(self.W)[present]

@@ -227,6 +227,24 @@ class Rows(ABC):
         """
         return None
 
+    def curvature_product(
+        self, y: AnyArray, loss: Loss, W: Array, V: Array, weight: Array | None
+    ) -> Array | None:
+        """The second derivative of the sum of losses at W times V: (k, d + 1).
+
+        None if it is to be computed from the scores.
+        """
+        return None
+
+    def curvature_sum(
+        self, y: AnyArray, loss: Loss, W: Array, weight: Array | None
+    ) -> Array | None:
+        """The second derivative of the sum of losses by the scores of every two classes: (k, k).
+
+        None if it is to be computed from the scores.
+        """
+        return None
+
     @abstractmethod
     def squared_norms(self, out: Array | None = None) -> Array:
         """``|x|^2`` of every row, (n,)."""

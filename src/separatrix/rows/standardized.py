@@ -188,6 +188,22 @@ class StandardizedRows(Rows):
         V = self._in_space_of(W).to_weights(W)
         return self.given.class_curvature(y, loss, V, weight, of)
 
+    def curvature_product(
+        self, y: AnyArray, loss: Loss, W: Array, V: Array, weight: Array | None
+    ) -> Array | None:
+        """Both conversions: those of weights, and of a sum of rows."""
+        how = self._in_space_of(W)
+        given = how.to_weights(W), how.to_weights(V)
+        found = self.given.curvature_product(y, loss, *given, weight)
+        return None if found is None else how.gradient(found)
+
+    def curvature_sum(
+        self, y: AnyArray, loss: Loss, W: Array, weight: Array | None
+    ) -> Array | None:
+        """By the given rows: the scores are the same."""
+        V = self._in_space_of(W).to_weights(W)
+        return self.given.curvature_sum(y, loss, V, weight)
+
     @property
     def storage(self) -> Storage:
         """How the given rows are stored."""

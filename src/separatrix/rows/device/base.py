@@ -18,9 +18,10 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ..base import Rows
 from ..host import HostRows
+from .curvature import curvature_product, curvature_sum, curved
 from .device import Device
 from .kernels import THREADS, WARP, Kernel
-from .losses import MARGINS, SOFTMAX, KernelLoss, kernel_loss
+from .losses import MARGINS, KernelLoss, kernel_loss
 from .residents import Residents
 from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
 from .vectors import DeviceVectors
@@ -185,9 +186,8 @@ class DeviceRows(Rows):
     ) -> tuple[float, float]:
         """Tile by tile: scores, losses and derivatives, and their products with the rows."""
         device, k = self.device, len(W)
-        on_device, totals = self._weights(W), self.device.zeros((2,))
-        labels = self.residents.on_device(_labels(y, k))
-        weights = None if weight is None else self.residents.on_device(weight)
+        on_device, totals = self.on_device(W), self.device.zeros((2,))
+        labels, weights = self.labels_of(y, k), self.weights_of(weight)
         for at, tile in self.tiles(k, float32_sums):
             scores = tile.scores(on_device)
             rows = at.stop - at.start
@@ -258,12 +258,11 @@ class DeviceRows(Rows):
         self, y: AnyArray, loss: Loss, W: Any, weight: Array | None, of: int | None
     ) -> Array | None:
         """See :meth:`Rows.class_curvature`; by a kernel, for several classes."""
-        known = kernel_loss(loss)
-        if known is None or len(W) == 1 or not loss.convex or known.form not in (MARGINS, SOFTMAX):
+        known = curved(loss, W)
+        if known is None:
             return None
         k, found = len(W), np.empty(self.shape[0])
-        on_device, labels = self._weights(W), self.residents.on_device(_labels(y, k))
-        weights = None if weight is None else self.residents.on_device(weight)
+        on_device, labels, weights = self.on_device(W), self.labels_of(y, k), self.weights_of(weight)
         for at, tile in self.tiles(k):
             rows = at.stop - at.start
             sums, bend = self.device.empty((rows, 2)), self.device.empty((rows,))
@@ -274,10 +273,26 @@ class DeviceRows(Rows):
             found[at] = self.device.download(bend)
         return found
 
+    def curvature_product(
+        self, y: AnyArray, loss: Loss, W: Any, V: Any, weight: Array | None
+    ) -> Any | None:
+        """See :meth:`Rows.curvature_product`; by a kernel, for several classes."""
+        known = curved(loss, W)
+        if known is None:
+            return None
+        return self._like(curvature_product(self, y, known, W, V, weight), V)
+
+    def curvature_sum(
+        self, y: AnyArray, loss: Loss, W: Any, weight: Array | None
+    ) -> Array | None:
+        """See :meth:`Rows.curvature_sum`; by a kernel, for several classes."""
+        known = curved(loss, W)
+        return None if known is None else curvature_sum(self, y, known, W, weight)
+
     def scores(self, W: Any, out: Array | None = None) -> Array:
         """``(rows, 1) W'``, copied to main memory."""
         found = np.empty((self.shape[0], len(W))) if out is None else out
-        on_device = self._weights(W)
+        on_device = self.on_device(W)
         for at, tile in self.tiles(len(W)):
             found[at] = self.device.download(tile.scores(on_device))
         return found
@@ -317,15 +332,18 @@ class DeviceRows(Rows):
 
     # ---- weights and vectors -----------------------------------------------------------------
 
-    def _weights(self, W: Any) -> Any:
+    def labels_of(self, y: AnyArray, k: int) -> Any:
+        """Labels on the device, of the type that the kernels read."""
+        return self.residents.on_device(y.astype(np.float64 if k == 1 else np.int64, copy=False))
+
+    def weights_of(self, weight: Array | None) -> Any | None:
+        """Weights of the rows on the device."""
+        return None if weight is None else self.residents.on_device(weight)
+
+    def on_device(self, W: Any) -> Any:
         """Weights as an array of the device in C order."""
         return self.device.upload(W) if isinstance(W, np.ndarray) else W
 
     def _like(self, found: Any, given: Any) -> Any:
         """A vector of the device where another vector is."""
         return self.device.download(found) if isinstance(given, np.ndarray) else found
-
-
-def _labels(y: AnyArray, k: int) -> AnyArray:
-    """Labels of the type that the kernels read."""
-    return y.astype(np.float64 if k == 1 else np.int64, copy=False)

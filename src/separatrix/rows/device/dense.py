@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from ...numeric.standardization import Standardization
 from ...numeric.types import AnyArray, Array, Ints
 from ..dense import DenseRows
-from .base import DeviceRows, Tile, _labels
+from .base import DeviceRows, Tile
 from .device import Device
 from .kernels import WARP, Kernel
 from .losses import MARGINS, KernelLoss
@@ -235,7 +235,7 @@ class DeviceDenseRows(DeviceRows):
         bend = None if curvature is None else self.device.empty((len(y),))
         single = float32_sums and self.kind != "float64"
         sums = self._pass(
-            team, W, gradient is not None, labels=_labels(y, 1), weight=weight, curvature=bend,
+            team, W, gradient is not None, labels=y, weight=weight, curvature=bend,
             loss=loss.margin, single=single,
         )  # fmt: skip
         if curvature is not None:
@@ -270,11 +270,10 @@ class DeviceDenseRows(DeviceRows):
         most = self.blocks(n, team.rows * team.per_block)
         blocks = min(self.device.resident_blocks(kernel, threads), most)
         partials = self.device.empty((blocks * team.per_block, d + 3))
-        on_device = self.residents.on_device
         self.device.launch(
-            kernel, blocks, self.array, np.int64(n), np.int32(d), self._weights(W),
-            None if labels is None else on_device(labels),
-            None if weight is None else on_device(weight), given, partials, curvature,
+            kernel, blocks, self.array, np.int64(n), np.int32(d), self.on_device(W),
+            None if labels is None else self.labels_of(labels, 1), self.weights_of(weight),
+            given, partials, curvature,
             threads=threads,
         )  # fmt: skip
         sums = self.device.empty((d + 3,))

@@ -12,20 +12,30 @@ from ...numeric.types import AnyArray
 from ..vectors import VectorSpace
 from .device import Device
 
+COPIES = 32  # vectors whose copies are kept: more than a step of L-BFGS reports
+
 
 class DeviceVectors(VectorSpace):
     """Vectors on one device."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self._copies: list[tuple[Any, AnyArray]] = []
 
     def asarray(self, v: Any) -> Any:
         """The vector itself, or a copy of one of the host."""
         return self.device.upload(v) if isinstance(v, np.ndarray) else v
 
     def to_host(self, v: Any) -> AnyArray:
-        """A copy in main memory."""
-        return v if isinstance(v, np.ndarray) else self.device.download(v)
+        """A copy in main memory; pairs of L-BFGS, which stay the same, are copied once."""
+        if isinstance(v, np.ndarray):
+            return v
+        for known, copy in self._copies:
+            if known is v:
+                return copy
+        copy = self.device.download(v)
+        self._copies = [*self._copies, (v, copy)][-COPIES:]
+        return copy
 
     def two_loop(
         self, gradient: Any, pairs: Sequence[CurvaturePair], threads: int
