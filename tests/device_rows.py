@@ -78,6 +78,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def inner(value):
+    if isinstance(value, list):
+        return [inner(each) for each in value]
     if isinstance(value, np.ndarray) and value.ndim:
         raise TypeError("an array of the host among those of the device")
     return value.held if isinstance(value, DeviceArray) else value

@@ -1,0 +1,240 @@
+"""Fits of arrays on a device, without a GPU: see ``emulated_gpu.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from emulated_gpu import COMPILER, EmulatedGpu, Tensor
+
+import separatrix as sx
+from separatrix.data import device_arrays
+from separatrix.data.device_arrays import device_number, on_device
+from separatrix.rows.device import Cuda, cuda
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch):
+    """Every number of a GPU stands for the emulated one."""
+    device = EmulatedGpu()
+    monkeypatch.setattr(device_arrays, "cuda", lambda number: device)
+    return device
+
+
+def table(k=2, n=150, d=4):
+    rng = np.random.default_rng(k)
+    X = rng.standard_normal((n, d))
+    return X, (X[:, :k] + 1.5 * rng.standard_normal((n, k))).argmax(axis=1)
+
+
+def pair(loss="logistic", k=2, sample_weight=None, **options):
+    """A fit on the device and one on the host."""
+    X, y = table(k)
+    options = {"l2": 0.01, "tol": 1e-9, **options}
+    fits = [
+        sx.LinearClassifier(loss, **options).fit(given, y, sample_weight)
+        for given in (Tensor(X), X)
+    ]
+    return *fits, X, y
+
+
+@needs_compiler
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_fit_on_a_device_is_the_fit_on_the_host(k):
+    ours, theirs, X, y = pair(k=k)
+    assert ours.stop_ == theirs.stop_ == "optimal"
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-13)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-9)
+    assert type(ours.coef_) is np.ndarray
+    for method in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
+        found = getattr(ours, method)(Tensor(X))
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, getattr(theirs, method)(X), atol=1e-7)
+    assert ours.score(Tensor(X), Tensor(y)) == theirs.score(X, y)
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        ("logistic", {"solver": sx.LBFGS()}), ("logistic", {"solver": sx.Newton(direct_weights=1)}),
+        ("logistic", {"l1": 0.01}), ("logistic", {"l1": 0.01, "groups": "classes"}),
+        ("logistic", {"penalty_weights": np.arange(4.0)}),
+        ("logistic", {"standardize": True, "solver": sx.LBFGS()}),
+        ("logistic", {"fit_intercept": False}), ("logistic", {"class_weight": "balanced"}),
+        ("logistic", {"sample_weight": np.arange(150.0) % 3}), ("squared", {}),
+        ("squared_hinge", {}), ("tanh_squared", {}), ("one_vs_rest_logistic", {}), ("hinge", {}),
+        ("squared", {"solver": sx.LeastSquares(direct_size=1)}),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_losses_penalties_and_solvers(loss, options, k):
+    ours, theirs, *_ = pair(loss, k, **options)
+    assert ours.stop_ == theirs.stop_
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-9)
+    if ours.gap_ is not None:
+        assert ours.objective_ - ours.gap_ <= theirs.objective_
+
+
+@needs_compiler
+def test_a_loss_of_the_user_is_computed_on_the_host():
+    class Exponential(sx.MarginLoss):
+        convex = smooth = True
+
+        def phi(self, m):
+            return np.exp(-m)
+
+        def slope(self, m):
+            return -np.exp(-m)
+
+    ours, theirs, *_ = pair(Exponential(), l2=0.1)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_cross_validation_certify_separability_and_checkpoints(tmp_path):
+    X, y = table()
+    options = {"cv": 3, "scoring": "loss", "l2s": [0.1, 0.01]}
+    ours, theirs = (sx.LinearClassifierCV(**options).fit(given, y) for given in (Tensor(X), X))
+    assert ours.l2_ == theirs.l2_
+    clf = sx.LinearClassifier(l2=0.01).fit(Tensor(X), y)
+    assert sx.certify(clf, Tensor(X), y).gap <= 1e-6
+    assert str(sx.separability(Tensor(X), y)) == str(sx.separability(X, y))
+    assert "Nothing wrong" in str(sx.diagnose(clf, Tensor(X), y))
+    here, there = (device_arrays.placed(X, name) for name in (None, "cuda"))
+    prints = [sx.ArraySource(rows, 2.0 * y - 1.0, np.arange(2)).fingerprint() for rows in (here, there)]
+    assert prints[0] == prints[1]
+
+
+@needs_compiler
+@pytest.mark.parametrize("sparse", [False, True])
+def test_device_moves_rows(sparse, gpu):
+    X, y = table()
+    X = sp.csr_array(np.where(np.abs(X) > 1.0, X, 0.0)) if sparse else X
+    moved = sx.LinearClassifier(l2=0.01, device="cuda", solver=sx.LBFGS()).fit(X, y)
+    assert gpu.launched
+    stays = sx.LinearClassifier(l2=0.01, solver=sx.LBFGS()).fit(X, y)
+    assert moved.objective_ == pytest.approx(stays.objective_, rel=1e-9)
+    gpu.launched.clear()
+    source = sx.ArraySource(
+        sx.rows.CsrRows.of_scipy(X) if sparse else X, 2.0 * y - 1.0, np.arange(2)
+    )
+    again = sx.LinearClassifier(l2=0.01, device="cuda", solver=sx.LBFGS()).fit(source)
+    assert gpu.launched
+    assert np.array_equal(again.coef_, moved.coef_)
+
+
+@needs_compiler
+def test_cpu_brings_rows_home(gpu):
+    X, y = table()
+    clf = sx.LinearClassifier(l2=0.01, device="cpu").fit(Tensor(X), y)
+    assert "dense_pass" not in {kernel.name for kernel in gpu.launched}
+    assert np.array_equal(clf.coef_, sx.LinearClassifier(l2=0.01).fit(X, y).coef_)
+
+
+@needs_compiler
+def test_a_source_of_files_moves_to_the_device(tmp_path, gpu):
+    pytest.importorskip("pyarrow")
+    X, y = table()
+    path = tmp_path / "rows.csv"
+    rows = np.column_stack([X, y])
+    np.savetxt(path, rows, delimiter=",", header="a,b,c,d,y", comments="", fmt="%.6f")
+    source = sx.read(path, target="y")
+    moved = sx.LinearClassifier(l2=0.01, device="cuda", solver=sx.LBFGS()).fit(source)
+    assert gpu.launched
+    stays = sx.LinearClassifier(l2=0.01, solver=sx.LBFGS()).fit(sx.read(path, target="y"))
+    assert moved.objective_ == pytest.approx(stays.objective_, rel=1e-9)
+    assert moved.score(sx.read(path, target="y", like=moved)) == stays.score(source)
+
+
+@needs_compiler
+def test_other_layouts_are_copied_once(caplog):
+    X, y = table()
+    caplog.set_level("INFO", "separatrix")
+    turned = sx.LinearClassifier(l2=0.01).fit(Tensor(np.asfortranarray(X)), y)
+    assert "copied once" in caplog.text
+    assert np.array_equal(turned.coef_, sx.LinearClassifier(l2=0.01).fit(Tensor(X), y).coef_)
+
+
+def flawed(value):
+    X, _ = table()
+    X[3, 1] = value
+    return Tensor(X)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (flawed(np.nan), ValueError, "NaN or infinity"),
+        (flawed(-np.inf), ValueError, "NaN or infinity"),
+        (Tensor(np.ones((150, 2), np.int64)), TypeError, "has the type int64 on a GPU"),
+        (Tensor(np.ones((150, 2), np.complex64)), TypeError, "has the type complex64"),
+        (Tensor(np.ones((0, 2))), ValueError, r"0 sample\(s\)"),
+        (Tensor(np.ones((150, 0))), ValueError, r"0 feature\(s\)"),
+        (Tensor(np.ones(150)), ValueError, "Expected 2D array, got 1D"),
+        (Tensor(np.ones((150, 2))[::-1]), ValueError, "negative strides"),
+        (Tensor(np.ones((150, 2)), requires_grad=True), ValueError, r"pass X.detach\(\)"),
+        (Tensor(np.ones((150, 2)), number=1), ValueError, "X is on cuda:1, but y is on cuda:0"),
+    ],
+)
+def test_bad_input_changes_nothing(X, error, message):
+    rows, y = table()
+    clf = sx.LinearClassifier(l2=0.01).fit(rows, y)
+    before = dict(vars(clf))
+    with pytest.raises(error, match=message):
+        clf.fit(X, Tensor(y))
+    assert vars(clf) == before
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "clf", [sx.Perceptron(), sx.LinearClassifier(solver=sx.CoordinateDescent())], ids=repr
+)
+def test_methods_that_visit_rows_one_after_another_refuse(clf):
+    X, y = table()
+    with pytest.raises(TypeError, match=r"one after another, .* use a batch solver"):
+        clf.fit(Tensor(X), y)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda:-1", 0, "CPU"])
+def test_unknown_devices(device):
+    X, y = table()
+    with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda' or 'cuda:1', got"):
+        sx.LinearClassifier(device=device).fit(X, y)
+    assert (device_number("cpu"), device_number("cuda"), device_number("cuda:2")) == (None, 0, 2)
+
+
+@needs_compiler
+def test_another_device_than_that_of_x():
+    X, y = table()
+    with pytest.raises(ValueError, match="X decides where a fit runs"):
+        sx.LinearClassifier(device="cuda:1").fit(Tensor(X), y)
+
+
+def test_rows_that_do_not_fit(gpu):
+    X, y = table()
+    gpu.free = 1000
+    with pytest.raises(MemoryError, match=r"X has .* GB, but cuda:0 has .* GB free: pass float32"):
+        sx.LinearClassifier(device="cuda").fit(X, y)
+
+
+def test_without_cupy(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    cuda.cache_clear()
+    with pytest.raises(ImportError, match=r"CuPy, which is not installed: .*separatrix\[gpu-cuda13"):
+        cuda(0)
+    assert issubclass(Cuda, object)
+
+
+@pytest.mark.parametrize("X", [None, [[1.0]], np.ones((1, 1)), "rows", object()])
+def test_other_objects_are_not_on_a_device(X):
+    assert not on_device(X)
+    assert on_device(Tensor([[1.0]]))
