@@ -116,6 +116,11 @@ static float __uint_as_float(unsigned bits) {
     std::memcpy(&value, &bits, 4);
     return value;
 }
+static unsigned __float_as_uint(float value) {
+    unsigned bits;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+}
 static double __longlong_as_double(unsigned long long bits) {
     double value;
     std::memcpy(&value, &bits, 8);

@@ -54,6 +54,13 @@ extern "C" void launch(unsigned blocks, unsigned threads, void** arguments) {{
     return ctypes.CDLL(str(path)).launch
 
 
+def wide(values):
+    """Bits of bfloat16 as float32; other values as they are."""
+    if values.dtype != np.uint16:
+        return values
+    return (values.astype(np.uint32) << 16).view(np.float32)
+
+
 class EmulatedGpu(Device):
     """Two blocks at a time, so that teams take several groups of rows."""
 
@@ -100,7 +107,7 @@ class EmulatedGpu(Device):
         return 2
 
     def multiply(self, a, b, out, *, turn_a=False, turn_b=False, add=False):
-        left, right = (each.held.T if t else each.held for each, t in ((a, turn_a), (b, turn_b)))
+        left, right = (wide(e.held).T if t else wide(e.held) for e, t in ((a, turn_a), (b, turn_b)))
         assert out.held.flags.c_contiguous
         out.held[:] = left @ right + (out.held if add else 0.0)
 

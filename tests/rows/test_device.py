@@ -160,6 +160,19 @@ def test_rows_are_taken_on_the_device_and_copied_home():
     assert not there.visitable
 
 
+def test_products_of_bfloat16_pairs_keep_five_digits():
+    there, here, y, weight = both(60, 4, "float32", k=3)
+    W, loss = np.random.default_rng(1).standard_normal((3, 5)), sx.get_loss("logistic")
+    gradients, sums = np.zeros((2, 3, 5)), []
+    for rows, gradient in zip((there, here), gradients, strict=True):
+        of = loss.for_classes(3)
+        sums.append(rows.value_gradient(y, of, W, weight, gradient, float32_sums=True))
+    assert "split_bfloat16" in {kernel.name for kernel in there.device.launched}
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-5)
+    np.testing.assert_allclose(*gradients, atol=3e-5 * np.abs(gradients).max())
+    assert np.abs(gradients[0] - gradients[1]).max() > 0.0
+
+
 def test_small_memory_makes_small_tiles():
     there, here, y, weight = both(300, 3, k=3)
     W = np.random.default_rng(1).standard_normal((3, 4))

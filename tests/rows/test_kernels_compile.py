@@ -26,6 +26,7 @@ MACROS = {
     "class_curvature": {"FORM": 1, "LOSS": 0, "LANES": 32, "MODE": 2},
     "standardize_rows": {"VALUES": 17, "ROOT": 1, "POWER": 2, "Out": "double"},
     "group_weights": {},
+    "split_bfloat16": {},
     "not_finite": {"VALUES": 16},
     "csr_scores": {"VALUES": 64, "Index": "int", "LANES": 8},
     "csr_transpose": {"VALUES": 32, "POWER": 1},

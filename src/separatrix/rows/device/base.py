@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...loops import Interrupted, stop_requested
 from ...losses import Loss
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
@@ -77,7 +78,7 @@ class DeviceRows(Rows):
 
     @abstractmethod
     def tile(self, start: int, stop: int, single: bool = False) -> Tile:
-        """Rows start, ..., stop - 1; with ``single`` products may be made in TF32."""
+        """Rows start, ..., stop - 1; with ``single`` products may keep five digits."""
 
     @abstractmethod
     def home_part(self, start: int, stop: int) -> HostRows:
@@ -148,6 +149,8 @@ class DeviceRows(Rows):
         float32_sums: bool = False,
     ) -> tuple[float, float]:
         """See :meth:`Rows.value_gradient`; ``W`` and ``gradient`` may be on the device."""
+        if stop_requested():
+            raise Interrupted("asked to stop between two reads of the rows")
         known = kernel_loss(loss)
         if known is None:
             return self._with_host_loss(y, loss, W, weight, gradient, curvature)

@@ -17,7 +17,8 @@ INSTALL = (
     "'separatrix[gpu-cuda12]'"
 )
 
-TF32 = 3  # CUBLAS_TF32_TENSOR_OP_MATH
+FLOAT32, BFLOAT16 = 0, 14  # CUDA_R_32F and CUDA_R_16BF
+COMPUTE_FLOAT32 = 68  # CUBLAS_COMPUTE_32F
 USED: dict[int, Cuda] = {}
 
 
@@ -113,14 +114,24 @@ class Cuda(Device):
         """By cuBLAS."""
         turns = ("T" if turn_a else "N"), ("T" if turn_b else "N")
         with self.device:
-            handle = self.device.cublas_handle
-            mode = self.blas.getMathMode(handle)
-            try:
-                if out.dtype == np.float32:
-                    self.blas.setMathMode(handle, TF32)
+            if a.dtype == np.uint16:
+                self._multiply_bfloat16(a, b, out, turn_a, turn_b, add)
+            else:
                 self.cupy.cublas.gemm(*turns, a, b, out=out, alpha=1.0, beta=float(add))
-            finally:
-                self.blas.setMathMode(handle, mode)
+
+    def _multiply_bfloat16(
+        self, a: Any, b: Any, out: Any, turn_a: bool, turn_b: bool, add: bool
+    ) -> None:
+        """cuBLAS has columns where C has rows: it computes the transposed product."""
+        rows, columns = out.shape
+        inner = a.shape[0] if turn_a else a.shape[1]
+        factors = np.array([1.0, float(add)], dtype=np.float32)
+        one, beta = factors.ctypes.data, factors.ctypes.data + factors.itemsize
+        self.blas.gemmEx(
+            self.device.cublas_handle, int(turn_b), int(turn_a), columns, rows, inner, one,
+            b.data.ptr, BFLOAT16, b.shape[1], a.data.ptr, BFLOAT16, a.shape[1], beta,
+            out.data.ptr, FLOAT32, columns, COMPUTE_FLOAT32, -1,
+        )  # fmt: skip
 
     def solve_triangular(self, factor: Any, right: Any, trans: int) -> Any:
         """By cuBLAS."""

@@ -58,24 +58,58 @@ class Team(NamedTuple):
 
 
 class DenseTile(Tile):
-    """Rows (x, 1) in float64 or, for products in TF32, float32; padded with columns of zeros."""
+    """Rows (x, 1) in float64, padded with columns of zeros."""
 
-    def __init__(self, rows: DeviceDenseRows, start: int, stop: int, single: bool) -> None:
+    def __init__(self, rows: DeviceDenseRows, start: int, stop: int) -> None:
         self.rows, self.device = rows, rows.device
-        self.dtype = np.float32 if single else np.float64
-        self.z = rows.standardized_on_device(start, stop, dtype=self.dtype)
+        self.z = rows.standardized_on_device(start, stop)
 
     def scores(self, W: Any) -> Any:
         """By one product; the weights are padded, too."""
-        out = self.device.empty((self.z.shape[0], len(W)), self.dtype)
-        self.device.multiply(self.z, self.rows.padded(W, self.dtype), out, turn_b=True)
+        out = self.device.empty((self.z.shape[0], len(W)))
+        self.device.multiply(self.z, self.rows.padded(W, np.float64), out, turn_b=True)
         return out
 
     def add_transpose(self, coefficients: Any, out: Any) -> None:
-        """By one product; sums of tiles are always in float64."""
-        padded = self.device.empty((len(out), self.z.shape[1]), self.dtype)
+        """By one product."""
+        padded = self.device.empty((len(out), self.z.shape[1]))
         self.device.multiply(coefficients, self.z, padded, turn_a=True)
         out += padded[:, : out.shape[1]]
+
+
+class SplitTile(Tile):
+    """Rows (x, 1) as sums of two bfloat16: products keep about five digits, ten times as fast."""
+
+    def __init__(self, rows: DeviceDenseRows, start: int, stop: int) -> None:
+        self.rows, self.device = rows, rows.device
+        self.z = self.split(rows.standardized_on_device(start, stop, dtype=np.float32))
+
+    def split(self, values: Any) -> tuple[Any, Any]:
+        """A float32 matrix in two parts."""
+        high, low = (self.device.empty(values.shape, np.uint16) for _ in range(2))
+        count = int(np.prod(values.shape))
+        blocks = min(self.rows.blocks(count), MOST_BLOCKS)
+        kernel = Kernel.of("split_bfloat16")
+        self.device.launch(kernel, blocks, values, np.int64(count), high, low)
+        return high, low
+
+    def scores(self, W: Any) -> Any:
+        """In float32, from three products."""
+        out = self.device.empty((self.z[0].shape[0], len(W)), np.float32)
+        weights = self.split(self.rows.padded(W, np.float32))
+        self._multiply(self.z, weights, out, turn_b=True)
+        return out
+
+    def add_transpose(self, coefficients: Any, out: Any) -> None:
+        """From three products; sums of tiles are in float64."""
+        padded = self.device.empty((len(out), self.z[0].shape[1]), np.float32)
+        self._multiply(self.split(coefficients), self.z, padded, turn_a=True)
+        out += padded[:, : out.shape[1]]
+
+    def _multiply(self, a: tuple[Any, Any], b: tuple[Any, Any], out: Any, **turns: bool) -> None:
+        self.device.multiply(a[0], b[0], out, **turns)
+        self.device.multiply(a[0], b[1], out, **turns, add=True)
+        self.device.multiply(a[1], b[0], out, **turns, add=True)
 
 
 class DeviceDenseRows(DeviceRows):
@@ -164,9 +198,10 @@ class DeviceDenseRows(DeviceRows):
         """Features and the bias, padded."""
         return -(-(self.shape[1] + 1) // PADDING) * PADDING
 
-    def tile(self, start: int, stop: int, single: bool = False) -> DenseTile:
+    def tile(self, start: int, stop: int, single: bool = False) -> Tile:
         """Rows start, ..., stop - 1."""
-        return DenseTile(self, start, stop, single and self.kind != "float64")
+        split = single and self.kind != "float64"
+        return (SplitTile if split else DenseTile)(self, start, stop)
 
     def padded(self, W: Any, dtype: DTypeLike) -> Any:
         """Weights of the device, padded with zeros."""

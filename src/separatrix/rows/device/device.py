@@ -67,7 +67,7 @@ class Device(ABC):
     ) -> None:
         """Write the product of two matrices to ``out``, or add it; either may be transposed.
 
-        Of float32 matrices in TF32, with about three correct digits.
+        Matrices of bfloat16 (as uint16) have a product in float32.
         """
 
     @abstractmethod
