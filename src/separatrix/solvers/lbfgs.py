@@ -29,7 +29,7 @@ from .thresholds import FLOAT32_BYTES
 
 # Far from the minimum sums are in float32: until so little of J remains that one step by exact sums
 # will do, or none; or so little would at the pace of the step before.
-ONE_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-8, 50
+ONE_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-8, 200
 
 
 @dataclass(frozen=True, repr=False)

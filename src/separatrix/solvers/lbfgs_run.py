@@ -265,7 +265,9 @@ def warm_start_on_sample(
         if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
             return W, at
         W = np.zeros_like(W)  # from so far away there is no way back
-    if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
+    too_many = sample is not None and sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows
+    # With more weights than rows, a sample of many classes has hardly a loss at its minimum.
+    if sample is None or too_many or W.size > sample.source.n_rows:
         return W, _at_zeros(objective)
     noise = W.shape[1] / sample.source.n_rows
     run = LBFGSRun.start(solver, sample, W)

@@ -107,7 +107,7 @@ class DeviceRows(Rows):
         free = max(1 << 20, self.device.free_bytes() // FREE_SHARE)
         # A power of two, so that small changes of the free memory do not change the last bits.
         budget = min(TILE_BYTES, 1 << (free.bit_length() - 1))
-        each = 8 * (self.tile_width + 2 * k + 4)
+        each = 8 * (self.tile_width + k + 4)
         fitting = max(1, budget // each)
         return int(min(fitting, max(TILE_ROWS, (32 << 20) // each)))
 

@@ -8,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(256) standardize_rows(
     const double* factor, Out* out, int width) {
     const long long size = rows * width, step = (long long)gridDim.x * blockDim.x;
     for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < size; at += step) {
-        const long long i = at / width;
+        const long long i = size <= 0x7fffffff ? (unsigned)at / (unsigned)width : at / width;
         const int j = int(at - i * width);
         double z = 0.0;
         if (j <= d) {
