@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
 .PHONY: help demo test test-all lint check-types test-python test-cpp test-sanitize test-address test-thread
-.PHONY: test-browser docs fuzz mutants bench clean
+.PHONY: test-gpu test-browser docs fuzz mutants bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, and the tests to wait for: every grid in pairs, nothing slow"
@@ -69,6 +69,10 @@ lint: $(DEVELOPMENT)
 check-types: $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Needs a GPU, CuPy and torch in the environment; the tests are skipped without a GPU.
+test-gpu: $(DEVELOPMENT)
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -p no:xdist tests/gpu
 
 test-python: $(DEVELOPMENT)
 	$(PYTEST) --durations=20

@@ -45,23 +45,29 @@ def show(name: str, text: str) -> None:
 
 def passes(share: float) -> None:
     """Goal 1: bandwidth of value and gradient."""
-    loss = sx.get_loss("logistic")
     for kind in (torch.float32, torch.float64, torch.bfloat16):
         for d in (128, 256, 512):
-            n = int(share * PASS_BYTES / (d * torch.finfo(kind).bits / 8))
-            X = torch.randn(n, d, device="cuda").to(kind)
-            y = np.where(np.random.default_rng(0).random(n) < 0.5, -1.0, 1.0)
-            rows = device_rows(X, finite=False)
-            rows.keep(y)
-            W = np.random.default_rng(1).standard_normal((1, d + 1)) / math.sqrt(d)
-            for single in (False, True):
-                took, _ = seconds(
-                    lambda: rows.value_gradient_on_threads(y, loss, W, None, None, 1, single), 9
-                )
-                sums = "float32" if single else "float64"
-                show(f"pass, {kind}, d = {d}, {sums} sums", f"{rows.nbytes / took / 1e12:.2f} TB/s")
-            del X, rows
+            passes_of(kind, d, int(share * PASS_BYTES / (d * torch.finfo(kind).bits / 8)))
             release()
+
+
+def passes_of(kind: torch.dtype, d: int, n: int) -> None:
+    """With sums in float64 and in float32."""
+    loss, rng = sx.get_loss("logistic"), np.random.default_rng(0)
+    rows = device_rows(torch.randn(n, d, device="cuda").to(kind), finite=False)
+    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    rows.keep(y)
+    W = rng.standard_normal((1, d + 1)) / math.sqrt(d)
+    for sums in ("float64", "float32"):
+
+        def run(single: bool = sums == "float32") -> Any:
+            return rows.value_gradient_on_threads(y, loss, W, None, no_edges, 1, single)
+
+        took, _ = seconds(run, 9)
+        show(f"pass, {kind}, d = {d}, {sums} sums", f"{rows.nbytes / took / 1e12:.2f} TB/s")
+
+
+no_edges = np.empty(0, np.int64)
 
 
 def release() -> None:
@@ -106,15 +112,18 @@ def objective(X: torch.Tensor, y: torch.Tensor, W: Any, l2: float) -> float:
 def logistic(share: float, peers: bool) -> None:
     """Goal 2: 10,000,000 x 128 to a proven 1e-6."""
     for correlated in (True, False):
-        X, y = logistic_rows(int(share * 10_000_000), 128, correlated)
-        name, l2 = f"logistic, {len(X)} x 128, {'' if correlated else 'un'}correlated", 1e-6
-        took, clf = seconds(lambda: sx.LinearClassifier(l2=l2, solver=sx.LBFGS()).fit(X, y))
-        show(name, f"{took:.3f} s, {clf.stop_}, {clf.n_iter_} steps")
-        least = clf.objective_ - clf.gap_
-        if peers:
-            sklearn_fit(name, X, y, l2, least, 1e-6)
-        del X
+        logistic_fit(int(share * 10_000_000), correlated, peers)
         release()
+
+
+def logistic_fit(n: int, correlated: bool, peers: bool) -> None:
+    """One of the two data sets."""
+    X, y = logistic_rows(n, 128, correlated)
+    name, l2 = f"logistic, {n} x 128, {'' if correlated else 'un'}correlated", 1e-6
+    took, clf = seconds(lambda: sx.LinearClassifier(l2=l2, solver=sx.LBFGS()).fit(X, y))
+    show(name, f"{took:.3f} s, {clf.stop_}, {clf.n_iter_} steps")
+    if peers:
+        sklearn_fit(name, X, y, l2, clf.objective_ - clf.gap_, 1e-6)
 
 
 def sklearn_fit(name: str, X: Any, y: Any, l2: float, least: float, tol: float) -> None:
@@ -127,7 +136,7 @@ def sklearn_fit(name: str, X: Any, y: Any, l2: float, least: float, tol: float) 
         try:
             with config_context(array_api_dispatch=True):
                 took, fitted = seconds(lambda model=model: model.fit(X, y), 1)
-        except Exception as error:  # noqa: BLE001 (a peer may fail in its own way)
+        except Exception as error:
             show(f"{name}, scikit-learn", f"failed: {error!r:.80}")
             return
         W = torch.column_stack([fitted.coef_, fitted.intercept_]).cpu().numpy()

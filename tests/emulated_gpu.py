@@ -23,7 +23,9 @@ from separatrix.rows.device import Device
 
 COMPILER = shutil.which("g++")
 HEADER = Path(__file__).parent / "emulated_cuda.hpp"
-SIGNATURE = re.compile(r'extern "C" __global__ void __launch_bounds__\(.*?\) (\w+)\(\s*(.*?)\) \{', re.S)
+SIGNATURE = re.compile(
+    r'extern "C" __global__ void __launch_bounds__\(.*?\) (\w+)\(\s*(.*?)\) \{', re.S
+)
 
 
 @cache

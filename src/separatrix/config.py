@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import loops
 from .numeric.threads import n_threads
+from .rows.device import cuda
 
 
 def documentation() -> str:
@@ -53,8 +54,19 @@ def config() -> dict[str, str]:
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
+        "gpu": gpu(),
         "documentation": documentation() or "not built here (set by SEPARATRIX_DOCS)",
     }
+
+
+def gpu() -> str:
+    """The first GPU and its driver, or why there is none."""
+    try:
+        return cuda(0).description
+    except ImportError:
+        return "CuPy is not installed"
+    except RuntimeError:
+        return "none that CuPy can use"
 
 
 def show_config() -> None:

@@ -10,7 +10,7 @@ from emulated_gpu import COMPILER, EmulatedGpu, Tensor
 import separatrix as sx
 from separatrix.data import device_arrays
 from separatrix.data.device_arrays import device_number, on_device
-from separatrix.rows.device import Cuda, cuda
+from separatrix.rows.device import cuda
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
 
@@ -107,7 +107,9 @@ def test_cross_validation_certify_separability_and_checkpoints(tmp_path):
     assert str(sx.separability(Tensor(X), y)) == str(sx.separability(X, y))
     assert "Nothing wrong" in str(sx.diagnose(clf, Tensor(X), y))
     here, there = (device_arrays.placed(X, name) for name in (None, "cuda"))
-    prints = [sx.ArraySource(rows, 2.0 * y - 1.0, np.arange(2)).fingerprint() for rows in (here, there)]
+    prints = [
+        sx.ArraySource(rows, 2.0 * y - 1.0, np.arange(2)).fingerprint() for rows in (here, there)
+    ]
     assert prints[0] == prints[1]
 
 
@@ -229,9 +231,8 @@ def test_without_cupy(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "cupy", None)
     cuda.cache_clear()
-    with pytest.raises(ImportError, match=r"CuPy, which is not installed: .*separatrix\[gpu-cuda13"):
+    with pytest.raises(ImportError, match=r"CuPy, which is not installed: .*gpu-cuda13"):
         cuda(0)
-    assert issubclass(Cuda, object)
 
 
 @pytest.mark.parametrize("X", [None, [[1.0]], np.ones((1, 1)), "rows", object()])

@@ -65,9 +65,13 @@ def test_every_library_and_type(library, k, kind):
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-8)
     assert type(ours.coef_) is np.ndarray
     assert ours.coef_.dtype == np.float64
-    np.testing.assert_allclose(ours.decision_function(there), ours.decision_function(X.astype(np.float64)), atol=1e-11)
+    np.testing.assert_allclose(
+        ours.decision_function(there), ours.decision_function(X.astype(np.float64)), atol=1e-11
+    )
     np.testing.assert_array_equal(ours.predict(there), ours.predict(X))
-    np.testing.assert_allclose(ours.predict_proba(there), ours.predict_proba(X.astype(np.float64)), atol=1e-11)
+    np.testing.assert_allclose(
+        ours.predict_proba(there), ours.predict_proba(X.astype(np.float64)), atol=1e-11
+    )
     if os.environ.get("SCIPY_ARRAY_API") != "1":
         return  # scikit-learn cannot be set so: `make test-gpu` sets the variable
     with sklearn.config_context(array_api_dispatch=True):
@@ -118,7 +122,9 @@ def test_other_layouts_labels_and_devices(caplog):
     assert np.array_equal(base.coef_, moved.coef_)
     assert np.array_equal(home.coef_, host.coef_)
     sliced = sx.LinearClassifier(l2=0.01).fit(there[:, 1:], y)
-    np.testing.assert_allclose(sliced.coef_, sx.LinearClassifier(l2=0.01).fit(X[:, 1:], y).coef_, atol=1e-9)
+    np.testing.assert_allclose(
+        sliced.coef_, sx.LinearClassifier(l2=0.01).fit(X[:, 1:], y).coef_, atol=1e-9
+    )
 
 
 def test_sparse_rows():
@@ -142,7 +148,8 @@ def test_cross_validation_and_separability():
     X, y = problem(n=400)
     there = torch_rows(X, "float64")
     ours, theirs = (
-        sx.LinearClassifierCV(cv=3, solver=sx.LBFGS(), scoring="loss").fit(given, y) for given in (there, X)
+        sx.LinearClassifierCV(cv=3, solver=sx.LBFGS(), scoring="loss").fit(given, y)
+        for given in (there, X)
     )
     assert ours.l2_ == pytest.approx(theirs.l2_)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)

@@ -233,7 +233,9 @@ def test_vectors_of_the_device_stay_there():
     there, here, y, _ = both(80, 5)
     W = np.random.default_rng(1).standard_normal((1, 6))
     gpu, loss = there.device, sx.get_loss("logistic")
-    value, _, gradient = there.value_gradient_on_threads(y, loss, gpu.upload(W), None, None, 1, False)
+    value, _, gradient = there.value_gradient_on_threads(
+        y, loss, gpu.upload(W), None, None, 1, False
+    )
     assert type(gradient) is DeviceArray
     expected = np.zeros((1, 6))
     assert value == pytest.approx(here.value_gradient(y, loss, W, None, expected)[0])

@@ -93,8 +93,8 @@ def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
     if rows.nbytes > device.free_bytes():
         raise MemoryError(
             f"X has {rows.nbytes / 1e9:.1f} GB, but {device.name} has "
-            f"{device.free_bytes() / 1e9:.1f} GB free: pass float32 instead of float64, fewer rows, "
-            "or set device='cpu'"
+            f"{device.free_bytes() / 1e9:.1f} GB free: pass float32 instead of float64, or "
+            "fewer rows, or set device='cpu'"
         )
     if isinstance(rows, CsrRows):
         own = rows.own()

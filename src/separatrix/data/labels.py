@@ -10,8 +10,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..numeric.types import AnyArray, Array, Ints
-from .device_arrays import copied_home
 from .containers import missing, opened, refuse_times
+from .device_arrays import copied_home
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4  # largest ranges of labels to count, to search by value
 LONGEST_LABEL = 1000

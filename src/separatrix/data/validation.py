@@ -15,10 +15,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from .. import loops
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
-from ..rows import CsrRows, HostRowsLike, RowsLike
+from ..rows import CsrRows, RowsLike
 from .arrays import ArraySource
-from .device_arrays import copied_home, device_rows, on_device
 from .containers import opened, refuse_paths, refuse_times, words_told
+from .device_arrays import copied_home, device_rows, on_device
 from .labels import (
     check_classes,
     encoded,

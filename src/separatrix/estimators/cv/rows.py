@@ -9,8 +9,8 @@ import numpy as np
 
 from ...data import InMemory, Source
 from ...data.arrays import as_arrays
-from ...data.device_arrays import copied_home
 from ...data.cluster.dask_input import dask_source, is_dask
+from ...data.device_arrays import copied_home
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...numeric import checks
 from ..base import FitSettings

@@ -1,8 +1,8 @@
 """Rows on a device: arguments and results are arrays of the host, sums are made on the device.
 
-Weights may be vectors of the device instead; a sum of their shape is then one, too. Rows are processed
-in tiles: a few rows as float64, and their scores for all classes. There is never an array of all rows
-times all classes.
+Weights may be vectors of the device instead; a sum of their shape is then one, too. Rows are
+processed in tiles: a few rows as float64, and their scores for all classes. There is never an array
+of all rows times all classes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class DeviceRows(Rows):
     # ---- tiles -------------------------------------------------------------------------------
 
     def tile_rows(self, k: int) -> int:
-        """Rows of a tile, by memory; the same for each pass of a fit unless memory becomes short."""
+        """Rows of a tile, by memory; the same for each pass unless memory becomes short."""
         free = max(1 << 20, self.device.free_bytes() // FREE_SHARE)
         # A power of two, so that small changes of the free memory do not change the last bits.
         budget = min(TILE_BYTES, 1 << (free.bit_length() - 1))
@@ -265,14 +265,16 @@ class DeviceRows(Rows):
         if known is None:
             return None
         k, found = len(W), np.empty(self.shape[0])
-        on_device, labels, weights = self.on_device(W), self.labels_of(y, k), self.weights_of(weight)
+        on_device, labels, weights = (
+            self.on_device(W),
+            self.labels_of(y, k),
+            self.weights_of(weight),
+        )
         for at, tile in self.tiles(k):
             rows = at.stop - at.start
             sums, bend = self.device.empty((rows, 2)), self.device.empty((rows,))
             some = None if weights is None else weights[at]
-            self._losses(
-                known, tile.scores(on_device), labels[at], some, sums, False, bend, of
-            )
+            self._losses(known, tile.scores(on_device), labels[at], some, sums, False, bend, of)
             found[at] = self.device.download(bend)
         return found
 
@@ -285,9 +287,7 @@ class DeviceRows(Rows):
             return None
         return self._like(curvature_product(self, y, known, W, V, weight), V)
 
-    def curvature_sum(
-        self, y: AnyArray, loss: Loss, W: Any, weight: Array | None
-    ) -> Array | None:
+    def curvature_sum(self, y: AnyArray, loss: Loss, W: Any, weight: Array | None) -> Array | None:
         """See :meth:`Rows.curvature_sum`; by a kernel, for several classes."""
         known = curved(loss, W)
         return None if known is None else curvature_sum(self, y, known, W, weight)

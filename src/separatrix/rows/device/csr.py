@@ -193,11 +193,9 @@ class DeviceCsrRows(DeviceRows):
         """Rows start, ..., stop - 1; products are always in float64."""
         return CsrTile(self, start, stop)
 
-    def add_columns(
-        self, start: int, stop: int, coefficients: Any, out: Any, power: int
-    ) -> None:
+    def add_columns(self, start: int, stop: int, coefficients: Any, out: Any, power: int) -> None:
         """Add ``coefficients' (rows^power, 1)`` of some rows to (k, d + 1)."""
-        device, (count, k) = self.device, coefficients.shape
+        device, k = self.device, coefficients.shape[1]
         turned = self._turned(start, stop)
         if turned.segments:
             sums = device.empty((turned.segments, k))
@@ -244,7 +242,7 @@ class DeviceCsrRows(DeviceRows):
         squares: Array,
     ) -> None:
         """By the transposed index; sparse rows are not shifted."""
-        n, d = self.shape
+        d = self.n_features
         groups = 1 if group is None else len(sum)
         on_device = self.residents.on_device
         groups_of = None if group is None else on_device(group.astype(np.int64, copy=False))
@@ -286,10 +284,8 @@ class DeviceCsrRows(DeviceRows):
     @property
     def finite(self) -> bool:
         """Whether no value is NaN or infinite."""
-        found, count = self.device.zeros((1,)), int(len(self.data))
+        found, count = self.device.zeros((1,)), len(self.data)
         kernel = Kernel.of("not_finite", VALUES=VALUES[self.kind])
         blocks = min(self.blocks(count), MOST_BLOCKS)
         self.device.launch(kernel, blocks, self.data, np.int64(count), found)
         return not self.device.download(found)[0]
-
-

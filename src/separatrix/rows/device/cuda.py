@@ -160,13 +160,15 @@ def cuda(number: int) -> Cuda:
     try:
         import cupy
     except ImportError as error:
-        raise ImportError(f"arrays on a GPU need CuPy, which is not installed: {INSTALL}") from error
+        raise ImportError(
+            f"arrays on a GPU need CuPy, which is not installed: {INSTALL}"
+        ) from error
     try:
         count = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise RuntimeError(
-            f"CuPy {cupy.__version__} finds no GPU that it can use ({error}): check nvidia-smi, and "
-            f"{INSTALL}; or set device='cpu'"
+            f"CuPy {cupy.__version__} finds no GPU that it can use ({error}): check nvidia-smi, "
+            f"and {INSTALL}; or set device='cpu'"
         ) from error
     if number >= count:
         raise RuntimeError(

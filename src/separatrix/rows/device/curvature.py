@@ -71,9 +71,7 @@ def _launch(
     scores = tile.scores(W)
     count, k = scores.shape
     lanes = 1 if k <= 4 else WARP
-    kernel = Kernel.of(
-        "class_curvature", FORM=loss.form, LOSS=loss.margin, LANES=lanes, MODE=mode
-    )
+    kernel = Kernel.of("class_curvature", FORM=loss.form, LOSS=loss.margin, LANES=lanes, MODE=mode)
     rows.device.launch(
         kernel, rows.blocks(count, THREADS // lanes), scores, scores if turn is None else turn,
         np.int64(count), np.int32(k), labels[at], None if weights is None else weights[at],

@@ -380,9 +380,7 @@ class DeviceDenseRows(DeviceRows):
     def _two_moments(self, weight: Array | None, group: Ints | None, shift: Array | None) -> Array:
         """Sums over all rows, over those of group 1, and of squares: (3, d)."""
         n, d = self.shape
-        team = Team.of(
-            d, self.value_bytes, self.device.aligned(self.array, 16), MOMENTS_PER_LANE
-        )
+        team = Team.of(d, self.value_bytes, self.device.aligned(self.array, 16), MOMENTS_PER_LANE)
         assert team is not None
         on_device = self.residents.on_device
         kernel = Kernel.of(
@@ -448,5 +446,3 @@ class DeviceDenseRows(DeviceRows):
         blocks = min(self.blocks(count), MOST_BLOCKS)
         self.device.launch(kernel, blocks, self.array, np.int64(count), found)
         return not self.device.download(found)[0]
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TILE_BYTES = 512 << 20
-"""Largest memory of the products of a few rows: their values in float64, and scores for all classes.
+"""Largest memory of a few rows: their values in float64, and their scores for all classes.
 
 Measured: one H200, 65,536 x 1,024 by 1,024 x 1,000 in float64 reaches 54 to 58 TFLOP/s."""
 
