@@ -12,6 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -135,7 +136,7 @@ def sklearn_fit(name: str, X: Any, y: Any, l2: float, least: float, tol: float) 
         model = LogisticRegression(C=1.0 / (2.0 * l2 * len(X)), tol=given, max_iter=1000)
         try:
             with config_context(array_api_dispatch=True):
-                took, fitted = seconds(lambda model=model: model.fit(X, y), 1)
+                took, fitted = seconds(partial(model.fit, X, y), 1)
         except Exception as error:
             show(f"{name}, scikit-learn", f"failed: {error!r:.80}")
             return
@@ -202,10 +203,11 @@ def softmax(share: float, peers: bool) -> None:
         start = time.perf_counter()
         clf = sx.LinearClassifier(l2=l2, tol=tol, solver=sx.LBFGS()).fit(X, y)
         took = time.perf_counter() - start
-        gap = clf.gap_ / clf.objective_
+        proven = clf.gap_ or 0.0
+        gap = proven / clf.objective_
         show(name, f"{took:.2f} s, {clf.stop_}, {clf.n_iter_} steps, proven {gap:.1e}")
         if peers and (l2, tol) == (1e-5, 1e-4):
-            torch_lbfgs(name, X, y, 1000, l2, clf.objective_ - clf.gap_)
+            torch_lbfgs(name, X, y, 1000, l2, clf.objective_ - proven)
 
 
 def path(share: float) -> None:

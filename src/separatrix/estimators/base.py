@@ -28,7 +28,7 @@ from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
 from ..penalties import Penalty
 from ..proofs.units import original_weights, seen_weights
-from ..rows import concatenate_rows
+from ..rows import RowsLike, concatenate_rows
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.loop import Callback
@@ -186,7 +186,8 @@ class LinearModel(LinearPredictor):
         before = self.__dict__.pop("_reading", None) if reset else None
         frame = encoded_frame(X, sample_weight) if reset and encode else None
         if frame is not None:
-            rows, reading = frame
+            rows: RowsLike = frame[0]
+            reading = frame[1]
             self._note_reading(reading, before)
         elif "_reading" in self.__dict__ and self._reads(X):
             rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])

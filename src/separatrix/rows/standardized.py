@@ -339,7 +339,7 @@ class StandardizedRows(Rows):
         )
         return value, mistakes, standardization.gradient(of_given)
 
-    def _in_space_of(self, W: Array) -> Standardization:
+    def _in_space_of(self, W: Any) -> Standardization:
         """The means and scales where the weights are: on the host, or where the rows are."""
         if isinstance(W, np.ndarray):
             return self.standardization

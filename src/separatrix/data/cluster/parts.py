@@ -10,7 +10,7 @@ import numpy as np
 
 from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
-from ...rows import HostRowsLike, RowsLike, rows_of
+from ...rows import HostRowsLike, RowsLike, host_rows_of, rows_of
 from ..blocks import Block
 from ..files.facts import check_weights
 from ..files.readers.reader import Place
@@ -172,7 +172,7 @@ def _names(X: Any) -> tuple[str, ...] | None:
 
 def _rows(X: Any, where: str) -> HostRowsLike:
     try:
-        given = check_rows(X, finite=False)
+        given: HostRowsLike = host_rows_of(check_rows(X, finite=False)).X
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}: {error}") from error
     rows = rows_of(given)

@@ -2,9 +2,9 @@
 
 from .base import DeviceRows
 from .csr import DeviceCsrRows
-from .cuda import Cuda, cuda, devices_in_use
 from .dense import DeviceDenseRows
 from .device import Device
+from .gpu import Cuda, cuda, devices_in_use
 from .kernels import Kernel
 from .vectors import DeviceVectors
 

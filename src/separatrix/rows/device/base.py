@@ -76,6 +76,11 @@ class DeviceRows(Rows):
             if array is not None:
                 self.residents.keep(array)
 
+    @property
+    @abstractmethod
+    def finite(self) -> bool:
+        """Whether no value is NaN or infinite."""
+
     @abstractmethod
     def tile(self, start: int, stop: int, single: bool = False) -> Tile:
         """Rows start, ..., stop - 1; with ``single`` products may keep five digits."""
@@ -249,8 +254,14 @@ class DeviceRows(Rows):
             at = slice(start, min(start + size, self.shape[0]))
             some = None if weight is None else weight[at]
             bend = None if curvature is None else curvature[at]
-            sums = super(DeviceRows, self.part(at.start, at.stop)).value_gradient(
-                y[at], loss, given, some, None if gradient is None else found, bend
+            sums = Rows.value_gradient(
+                self.part(at.start, at.stop),
+                y[at],
+                loss,
+                given,
+                some,
+                None if gradient is None else found,
+                bend,
             )
             value, mistakes = value + sums[0], mistakes + sums[1]
         if gradient is not None:

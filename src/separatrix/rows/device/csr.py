@@ -179,13 +179,11 @@ class DeviceCsrRows(DeviceRows):
 
     def take_features(self, at: Ints) -> CsrRows:
         """A copy of some features in main memory."""
-        rows: CsrRows = self.home()
-        return rows.take_features(at)
+        return self.home_part(0, self.shape[0]).take_features(at)
 
     def features_as_dense(self, at: Ints) -> Array:
         """Some features in main memory."""
-        rows: CsrRows = self.home()
-        return rows.features_as_dense(at)
+        return self.home_part(0, self.shape[0]).features_as_dense(at)
 
     # ---- sums --------------------------------------------------------------------------------
 

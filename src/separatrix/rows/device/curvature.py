@@ -1,8 +1,11 @@
-"""Second derivatives by the scores of all classes, a tile of rows at a time."""
+"""Second derivatives by the scores of all classes, a tile of rows at a time.
+
+``rows`` are :class:`DeviceRows`, which call these functions.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +13,6 @@ from ...losses import Loss
 from ...numeric.types import AnyArray, Array
 from .kernels import THREADS, WARP, Kernel
 from .losses import MARGINS, SOFTMAX, KernelLoss, kernel_loss
-
-if TYPE_CHECKING:
-    from .base import DeviceRows, Tile
 
 ROOTS, DIAGONAL, PRODUCT = range(3)  # as class_curvature.cu numbers them
 
@@ -26,7 +26,7 @@ def curved(loss: Loss, W: Any) -> KernelLoss | None:
 
 
 def curvature_product(
-    rows: DeviceRows, y: AnyArray, loss: KernelLoss, W: Any, V: Any, weight: Array | None
+    rows: Any, y: AnyArray, loss: KernelLoss, W: Any, V: Any, weight: Array | None
 ) -> Any:
     """The second derivative of the sum of losses at W times V, (k, d + 1) on the device."""
     device, k = rows.device, len(W)
@@ -40,9 +40,7 @@ def curvature_product(
     return out
 
 
-def curvature_sum(
-    rows: DeviceRows, y: AnyArray, loss: KernelLoss, W: Any, weight: Array | None
-) -> Array:
+def curvature_sum(rows: Any, y: AnyArray, loss: KernelLoss, W: Any, weight: Array | None) -> Array:
     """Sum over the rows of the second derivative by the scores of every two classes: (k, k)."""
     device, k = rows.device, len(W)
     at_weights, labels, weights = rows.on_device(W), rows.labels_of(y, k), rows.weights_of(weight)
@@ -64,7 +62,7 @@ def curvature_sum(
 
 
 def _launch(
-    rows: DeviceRows, loss: KernelLoss, mode: int, tile: Tile, W: Any, turn: Any,
+    rows: Any, loss: KernelLoss, mode: int, tile: Any, W: Any, turn: Any,
     labels: Any, weights: Any, at: slice,
 ) -> Any:  # fmt: skip
     """The scores of a tile, replaced as the mode says."""

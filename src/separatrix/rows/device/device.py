@@ -1,6 +1,6 @@
 """What rows need of a device: memory, kernels and products of matrices.
 
-Arrays of a device have operators, and follow NumPy's functions, as CuPy's do. :mod:`.cuda` is the
+Arrays of a device have operators, and follow NumPy's functions, as CuPy's do. :mod:`.gpu` is the
 only implementation of the package; the tests have another one without a GPU.
 """
 

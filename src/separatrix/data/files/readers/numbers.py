@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....numeric.types import AnyArray, Array
-from ....rows import HostRowsLike, Rows, rows_of
+from ....rows import HostRowsLike, Rows, host_rows_of, rows_of
 from ...containers import opened
 from ...validation import all_finite, check_rows, check_weights
 from .reader import Piece, Place, Reader
@@ -86,7 +86,7 @@ def _parts(piece: Any, where: Place) -> tuple[HostRowsLike | None, AnyArray | No
 def checked(X: Any, weight: Any, where: Place) -> tuple[HostRowsLike, Array | None]:
     """Rows and weights as loops take them, or an error that names where they stand."""
     try:
-        given = check_rows(X, finite=False)
+        given = host_rows_of(check_rows(X, finite=False)).X
         rows = rows_of(given)
         if weight is not None:
             weight = _check_weights(weight, rows.shape[0])
