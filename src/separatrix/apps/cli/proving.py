@@ -60,7 +60,9 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        words, proven = str(verdict), verdict.to_dict()  # these compute with the rows
+        rest = "margin" if verdict.verdict == "separable" else "certificate"
+        watch.stage(f"The rows are {verdict.verdict}; computing the {rest}")
+        words, proven = str(verdict), verdict.to_dict()
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
     return {"data": facts, "separability": proven}, words
 
