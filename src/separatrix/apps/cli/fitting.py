@@ -57,6 +57,7 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", help="File for the model.")
     ] = "model.sep",
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
@@ -92,7 +93,7 @@ def fit(
     choice("--loss", loss, arg.LOSSES)
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
-        dates=date or [],
+        dates=date or [], keep=keep or [],
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,

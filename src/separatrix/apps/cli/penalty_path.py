@@ -25,6 +25,7 @@ def path(
     score: Annotated[
         str, typer.Option(help="accuracy, or loss (its negative), on held-out rows.")
     ] = "loss",
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
@@ -38,7 +39,8 @@ def path(
     choice("--score", score, ("loss", "accuracy"))
     choice("--loss", loss, arg.LOSSES)
     options = Options(
-        target, weight, drop or [], as_category or [], missing, format, dates=date or []
+        target, weight, drop or [], as_category or [], missing, format, dates=date or [],
+        keep=keep or [],
     )  # fmt: skip
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")

@@ -31,6 +31,7 @@ CODE_NOT_SEPARABLE = 3  # exit code of `check` on data that is not separable
 def check(
     data: arg.Data,
     target: arg.Target = None,
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
@@ -40,7 +41,8 @@ def check(
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
     options = Options(
-        target, None, drop or [], as_category or [], missing, format, dates=date or []
+        target, None, drop or [], as_category or [], missing, format, dates=date or [],
+        keep=keep or [],
     )  # fmt: skip
     found, words = checked(data, options)
     if json:
