@@ -316,7 +316,9 @@ def test_free_features_may_leave_nothing_to_explain():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"l1_ratio": 0}, "l1_ratio=0 means no l1.*l2s="),
+        ({"l1_ratio": 0, "penalty_weights": np.ones(15)}, "penalty_weights is for sparse paths"),
+        ({"l1_ratio": 0, "groups": [0] * 15}, "groups is for sparse paths"),
+        ({"cv": 1}, "cv"),
         ({"l1_ratio": -0.1}, "l1_ratio must be"),
         ({"l1_ratio": 1.1}, "l1_ratio must be"),
         ({"l1_ratio": np.nan}, "l1_ratio must be"),

@@ -12,6 +12,7 @@ from separatrix import LinearClassifier, LinearClassifierCV, PathDisplay, Percep
 X, Y = load_iris(return_X_y=True)
 
 
+@pytest.mark.filterwarnings("ignore:the best score is that of")
 def test_weights_are_those_of_single_fits_and_scores_those_of_the_search():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     clf = LinearClassifierCV(l2s=[1e-3, 1e-1, 10.0], cv=4, rule="one_standard_error", scoring=None)
