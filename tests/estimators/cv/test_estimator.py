@@ -363,11 +363,11 @@ def test_a_warning_says_that_the_best_value_is_the_smallest():
 
 def test_a_warning_says_that_the_best_value_is_the_largest():
     rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((200, 20)), rng.random(200) > 0.5  # noise
+    X, y = rng.standard_normal((200, 80)), rng.random(200) > 0.5  # noise
     with pytest.warns(UserWarning, match=r"largest of the grid, where the penalty outweighs"):
-        clf = LinearClassifierCV(scoring="loss").fit(X, y)
+        clf = LinearClassifierCV(scoring="loss").fit(X[:, :20], y)
     assert clf.l2_ == clf.l2_path_[0]
     with pytest.warns(UserWarning, match=r"l2 = 0.01, the largest of the given values.*larger"):
-        LinearClassifierCV(l2s=[1e-2, 1e-3, 1e-4], scoring="loss").fit(X, y)
+        LinearClassifierCV(l2s=[1e-2, 1e-4, 1e-5], scoring="loss").fit(X, y)
     with pytest.warns(UserWarning, match=r"strength = 0.001, the largest of the given"):
         LinearClassifierCV(l1_ratio=1.0, strengths=[1e-3, 1e-5, 1e-6], scoring="loss").fit(X, y)
