@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
@@ -20,7 +19,6 @@ from .fitting import SETTINGS, fit_and_save, report_end
 from .inputs import Options
 from .output import console, print_json, printable, table
 from .proving import checked
-from .report import show_fit
 from .written import written
 
 
@@ -29,6 +27,8 @@ def demo(
     json: arg.Json = False,
 ) -> int:
     """Train on built-in data, and write the model and pictures to a folder."""
+    from .report import show_fit
+
     began, out = time.perf_counter(), console(quiet=json)
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
@@ -90,6 +90,7 @@ FIGURES = ["data", "trained", "rows", "mistakes", "passes", "stopped"]
 
 def _lessons() -> list[dict[str, Any]]:
     """The tables of AND, OR and XOR, and two irises by their petals, each trained in two ways."""
+    import numpy as np
     from sklearn.datasets import load_iris
 
     irises = load_iris()

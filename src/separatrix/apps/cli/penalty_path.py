@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
@@ -36,7 +35,7 @@ def path(
 ) -> None:
     """Show how well a classifier does along a path of penalties, by cross-validation, in memory."""
     choice("--score", score, ("loss", "accuracy"))
-    choice("--loss", loss, arg.LOSSES)
+    choice("--loss", loss, arg.losses())
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, dates=date or []
     )  # fmt: skip
@@ -63,6 +62,8 @@ def path(
 
 def _along(clf: Any) -> dict[str, Any]:
     """Scores and their errors along the path, the best, and the simplest within one error of it."""
+    import numpy as np
+
     results = clf.cv_results_
     scores, errors = results["mean_test_score"], results["standard_error"]
     best = int(np.argmax(scores))
