@@ -1,9 +1,10 @@
 """Conversion of the linear classifiers of separatrix by skl2onnx, as the last step of pipelines.
 
 skl2onnx calls the methods ``onnx_converter`` and ``onnx_shape_calculator`` of a model that it does
-not know: those of the classifiers (``LinearModel``) return ``convert`` and ``shapes`` below, so ``skl2onnx.to_onnx(pipeline, X)`` works. It accepts its options,
-such as ``zipmap``, only for registered models: call ``register_converters()`` once. Everything
-after the features is computed in float64; float32 inputs give float32 outputs.
+not know: those of the classifiers (``LinearModel``) return ``convert`` and ``shapes`` below, so
+``skl2onnx.to_onnx(pipeline, X)`` works. It accepts its options, such as ``zipmap``, only for
+registered models: call ``register_converters()`` once. Everything after the features is computed in
+float64; float32 inputs give float32 outputs.
 """
 
 from __future__ import annotations

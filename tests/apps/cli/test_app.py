@@ -14,7 +14,7 @@ from apps.cli.tables import flowers, process, told
 
 import separatrix
 from separatrix.apps import cli
-from separatrix.apps.cli import report
+from separatrix.apps.cli import fitting, report
 from separatrix.apps.cli.app import run
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
+from . import suggestions
 from .fitting import SETTINGS, fit_and_save, report_end
 from .inputs import Options
 from .output import console, print_json, printable, table
@@ -23,6 +23,7 @@ from .written import written
 
 
 def demo(
+    ctx: typer.Context,
     folder: Annotated[str, typer.Argument(help="Folder for the files.")] = "demo",
     json: arg.Json = False,
 ) -> int:
@@ -50,7 +51,7 @@ def demo(
         "ever, 'optimal' that no line has an objective lower by a millionth.\n"
     )
     files = [str(path) for path in (data, model, *_draw(where, lessons, separatrix.load(model)))]
-    seconds, commands = time.perf_counter() - began, _commands(data, model)
+    seconds, commands = time.perf_counter() - began, _commands(ctx, str(data), str(model))
     if json:
         found = {"check": check, "fit": fit, "lessons": figures, "files": files}
         print_json("demo", found | {"seconds": seconds, "next": commands})
@@ -60,14 +61,13 @@ def demo(
     return report_end(fit)
 
 
-def _commands(data: Path, model: Path) -> list[str]:
+def _commands(ctx: typer.Context, data: str, model: str) -> list[str]:
     """Commands to try next."""
-    lines = (
-        ["inspect", str(model)],
-        ["predict", str(model), str(data), "--proba"],
-        ["path", str(data), "--target", "diagnosis"],
-    )
-    return [shlex.join(["separatrix", *line]) for line in lines]
+    return [
+        suggestions.command(ctx, "inspect", model=model),
+        suggestions.command(ctx, "predict", model=model, data=[data], proba=True),
+        suggestions.command(ctx, "path", data=[data], target="diagnosis"),
+    ]
 
 
 def _write_tumours(path: Path) -> None:

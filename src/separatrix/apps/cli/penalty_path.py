@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
+from . import suggestions
 from .inputs import Options, choice, opened, rows_in_memory
 from .output import console, counted, print_json, printable, shown, table
 from .progress import Watch
@@ -17,6 +17,7 @@ from .search import FOLDS, VALUES
 
 
 def path(
+    ctx: typer.Context,
     data: arg.Data,
     target: arg.Target = None,
     loss: arg.Loss = "logistic",
@@ -55,9 +56,8 @@ def path(
         print_json("path", found)
         return
     _show(found)
-    labels = [] if target is None else ["--target", target]
-    words = ["separatrix", "fit", *data, *labels, "--l2", f"{found['best']:.3g}"]
-    console().print(printable(f"Next: {shlex.join(words)}"), soft_wrap=True)
+    line = suggestions.command(ctx, "fit", l2=f"{found['best']:.3g}")
+    console().print(printable(f"Next: {line}"), soft_wrap=True)
 
 
 def _along(clf: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import separatrix
 
 from . import arguments as arg
+from . import suggestions
 from .inputs import (
     Judged,
     Options,
@@ -151,9 +152,17 @@ def diagnose(
         found = separatrix.diagnose(estimator, rows)
     if json:
         facts = of.facts(data) | {"in_memory": True}
-        print_json("diagnose", {"model": model, "data": facts} | found.to_dict())
+        plain = found.to_dict()
+        for finding, each in zip(found.findings, plain["findings"], strict=True):
+            each["options"] = suggestions.options(finding.changes)
+        print_json("diagnose", {"model": model, "data": facts} | plain)
         return
     print_rows(of)
     out = console()
     out.print(f"{counted(rows.n_rows, 'row')} in memory.")
-    out.print(printable(found))
+    if found.healthy:
+        out.print(printable(found))
+    for number, finding in enumerate(found.findings, 1):
+        options = suggestions.options(finding.changes)
+        remedy = f"in Python: {finding.remedy}" if options is None else f"fit again with {options}"
+        out.print(printable(f"{number}. {finding.sentence}\n   {remedy}"), soft_wrap=True)
