@@ -1,4 +1,8 @@
-"""All commands as one program, with exit codes and error messages."""
+"""All commands as one program, with exit codes and error messages.
+
+The modules of commands import what takes long (NumPy, scikit-learn, and most of this package)
+inside functions, so that ``--help``, ``--version`` and completion answer at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ... import __version__
 from . import demo, fitting, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
@@ -57,6 +60,8 @@ for command in (
 
 def _version(asked: bool) -> None:
     if asked:
+        from ... import __version__
+
         typer.echo(f"separatrix {__version__}")
         raise typer.Exit
 

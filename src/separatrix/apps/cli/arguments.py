@@ -12,14 +12,16 @@ import typer
 
 import separatrix
 
-LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
-LOSSES += separatrix.losses.FORMS
-"""Losses that a classifier can be trained with."""
+
+def losses() -> list[str]:
+    """Losses that a classifier can be trained with."""
+    names = [name for name in separatrix.losses.names() if name != "zero_one"]
+    return [*names, *separatrix.losses.FORMS]
 
 
 def complete_loss(incomplete: str) -> list[str]:
     """Losses that begin with this text."""
-    return [name for name in LOSSES if name.startswith(incomplete)]
+    return [name for name in losses() if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:

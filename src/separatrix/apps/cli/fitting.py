@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
@@ -15,7 +15,6 @@ from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
 from .output import console, print_json, say
 from .progress import Watch
-from .report import fit_report, show_fit
 from .search import fitted
 from .written import goes_to_stdout, write_recording
 
@@ -90,7 +89,7 @@ def fit(
     """
     if not 0.0 <= test < 1.0:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
-    choice("--loss", loss, arg.LOSSES)
+    choice("--loss", loss, arg.losses())
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
         dates=date or [], keep=keep or [],
@@ -106,6 +105,8 @@ def fit(
     if json:
         print_json("fit", found)
     else:
+        from .report import show_fit
+
         show_fit(found, console(stderr=to_stdout))
     return report_end(found)
 
@@ -120,7 +121,7 @@ def report_end(found: dict[str, Any]) -> int:
 
 def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
     """The settings for an l1 other than 0."""
-    if not 0.0 <= l1 < np.inf:
+    if not 0.0 <= l1 < math.inf:
         raise ValueError(f"--l1 {l1:g}: expected a number, 0 or more")
     if not l1:
         return {}
@@ -149,7 +150,7 @@ def _penalty(l2: str | None, l1: float) -> float | None:
         found = float(l2)
     except ValueError:
         found = -1.0
-    if not 0.0 <= found < np.inf:
+    if not 0.0 <= found < math.inf:
         raise ValueError(f"--l2 {l2}: expected a number, 0 or more, or auto")
     return found
 
@@ -163,6 +164,8 @@ def fit_and_save(
     trace: str | None = None,
 ) -> dict[str, Any]:
     """Fit, save the model, and return everything that is reported."""
+    from .report import fit_report
+
     check_output(output, *data)
     if trace is not None:
         check_output(trace, *data)

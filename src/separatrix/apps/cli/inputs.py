@@ -18,11 +18,7 @@ from typing import Any, NamedTuple
 
 import separatrix
 
-from ...data.files.encoding.encoders import DATE_PARTS
-from ...data.files.encoding.suspects import ColumnWarning, suspects
-from ...data.files.readers.formats import FORMATS, TABLES, known_format, table_format
 from ...numeric.replaced import check_file_path
-from . import skops_files
 from .arguments import joined_names
 from .output import say
 from .thresholds import MEMORY_BYTES
@@ -49,6 +45,8 @@ class Options:
 
     def read(self, paths: list[str]) -> Any:
         """Read the rows as a source; missing labels are an error."""
+        from ...data.files.encoding.suspects import ColumnWarning
+
         if self.missing is not None:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
@@ -88,10 +86,14 @@ class Options:
 
     def has_columns(self, paths: list[str]) -> bool:
         """Whether the files are tables."""
+        from ...data.files.readers.formats import TABLES, known_format
+
         return (self.format or known_format(paths[0])) in (*TABLES, None)
 
     def doubts(self, source: Any) -> list[dict[str, str]]:
         """Columns that are probably dates or names of rows, as findings."""
+        from ...data.files.encoding.suspects import suspects
+
         encoding = getattr(source.reading, "encoding", None)
         found = []
         for each in suspects(encoding, source.n_rows, self.as_category):
@@ -114,6 +116,8 @@ class Options:
 
 def date_parts(given: str) -> tuple[str, list[str]]:
     """A column and the parts of its dates that are used."""
+    from ...data.files.encoding.encoders import DATE_PARTS
+
     column, colon, parts = given.rpartition(":")
     if not colon or not column:
         raise ValueError(
@@ -188,6 +192,8 @@ def _named(paths: list[str], read: Any) -> Any:
 @contextmanager
 def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
     """Paths that can be read repeatedly; ``-`` is standard input, copied to a temporary file."""
+    from ...data.files.readers.formats import FORMATS, table_format
+
     if format is not None:
         choice("--format", format, FORMATS)
     if data != ["-"]:
@@ -272,7 +278,11 @@ def any_model(path: str) -> Any:
             "skops.io.dump(model, 'model.skops') and certify that"
         )
     _check_there(path)
-    return skops_files.loaded(path) if path.endswith(".skops") else separatrix.load(path)
+    if not path.endswith(".skops"):
+        return separatrix.load(path)
+    from . import skops_files
+
+    return skops_files.loaded(path)
 
 
 def check_output(path: str, *inputs: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
 
 from . import arguments as arg
+from . import suggestions
 from .inputs import Options, choice, opened, rows_in_memory
 from .output import console, counted, print_json, printable, shown, table
 from .progress import Watch
@@ -18,6 +17,7 @@ from .search import FOLDS, VALUES
 
 
 def path(
+    ctx: typer.Context,
     data: arg.Data,
     target: arg.Target = None,
     loss: arg.Loss = "logistic",
@@ -37,7 +37,7 @@ def path(
 ) -> None:
     """Show how well a classifier does along a path of penalties, by cross-validation, in memory."""
     choice("--score", score, ("loss", "accuracy"))
-    choice("--loss", loss, arg.LOSSES)
+    choice("--loss", loss, arg.losses())
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, dates=date or [],
         keep=keep or [],
@@ -58,13 +58,14 @@ def path(
         print_json("path", found)
         return
     _show(found)
-    labels = [] if target is None else ["--target", target]
-    words = ["separatrix", "fit", *data, *labels, "--l2", f"{found['best']:.3g}"]
-    console().print(printable(f"Next: {shlex.join(words)}"), soft_wrap=True)
+    line = suggestions.command(ctx, "fit", l2=f"{found['best']:.3g}")
+    console().print(printable(f"Next: {line}"), soft_wrap=True)
 
 
 def _along(clf: Any) -> dict[str, Any]:
     """Scores and their errors along the path, the best, and the simplest within one error of it."""
+    import numpy as np
+
     results = clf.cv_results_
     scores, errors = results["mean_test_score"], results["standard_error"]
     best = int(np.argmax(scores))

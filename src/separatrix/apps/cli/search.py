@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import separatrix
 
 from .output import counted, say
@@ -53,6 +51,8 @@ class Tried:
         """The l2 to keep, and the reason."""
         if not self.scores:
             return (self.fits or self.path[:1])[-1], "the last that was tried (no fold was done)"
+        import numpy as np
+
         mean = np.mean(self.scores, axis=0)
         folds = f"{len(self.scores)} of {FOLDS} folds"
         return self.path[int(np.nanargmax(mean))], f"the best by the {folds} that were done"
