@@ -36,6 +36,7 @@ from .strengths import (
     null_model,
 )
 
+STRENGTHS, VALUES_OF_L2 = 100, 20  # of a grid, as in LinearClassifierCV
 EXPLAINED = 0.999  # of the deviance: smaller strengths add only noise
 NO_CHANGE = 1e-5  # of the deviance explained, from one strength to the next
 FEWEST = 5  # strengths before a grid may end early
@@ -48,7 +49,7 @@ def path(
     *,
     loss: str | Loss = "logistic",
     l1_ratio: float = 1.0,
-    strengths: Any = 100,
+    strengths: Any = None,
     smallest: float | None = None,
     penalty_weights: Any = None,
     groups: Any = None,
@@ -81,12 +82,13 @@ def path(
         As in :class:`LinearClassifier`, for ``l1`` unless ``l1_ratio`` is 0.
     l1_ratio : float
         From 0 to 1; 1 is the lasso, and 0 a path in ``l2 = s / 2`` without ``l1``.
-    strengths : int or array
-        The number of strengths, at equal ratios from the smallest one that leaves only the bias.
-        Such a grid ends early, after five or more, if 0.999 of the deviance is explained or the
-        explained share grows by less than 1e-5 of itself. With ``l1_ratio=0`` the grid starts where
-        the penalty outweighs the data, as in :class:`LinearClassifierCV`, and does not end early.
-        Or the values, which are then all fitted.
+    strengths : int, array or None
+        The number of strengths, at equal ratios from the smallest one that leaves only the bias;
+        None: 100, or 20 with ``l1_ratio=0``. Such a grid ends early, after five or more, if 0.999
+        of the deviance is explained or the explained share grows by less than 1e-5 of itself. With
+        ``l1_ratio=0`` the grid starts where the penalty outweighs the data, as in
+        :class:`LinearClassifierCV`, and does not end early. Or the values, which are then all
+        fitted.
     smallest : float, optional
         End of the grid, as a share of the largest strength: by default 1e-4, or 1e-2 for fewer rows
         than features; 1e-8 with ``l1_ratio=0``.
@@ -122,7 +124,9 @@ def path(
     >>> len(found.strengths), int(found.nonzeros[-1]), round(float(found.deviance[-1]), 3)
     (100, 13, 0.9)
     """
-    ratio, wanted = checked_ratio(l1_ratio, zero=True), checked_strengths(strengths, smallest)
+    ratio = checked_ratio(l1_ratio, zero=True)
+    count = (STRENGTHS if ratio else VALUES_OF_L2) if strengths is None else strengths
+    wanted = checked_strengths(count, smallest)
     if ratio == 0.0 and (penalty_weights is not None or groups is not None):
         name = "groups" if penalty_weights is None else "penalty_weights"
         raise ValueError(f"{name} is for sparse paths: leave it out, or give an l1_ratio above 0")

@@ -122,3 +122,11 @@ Standardize = Annotated[
     bool,
     typer.Option(help="Scale features to unit variance, so that the penalty treats them alike."),
 ]
+Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")]
+TOL, MAX_ITER = 1e-6, 1000
+"""Defaults of the next two."""
+Tol = Annotated[
+    float,
+    typer.Option(help="Relative distance of the objective from its minimum to be proven."),
+]
+MaxIter = Annotated[int, typer.Option(help="Most passes.")]
