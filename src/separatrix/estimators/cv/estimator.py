@@ -257,6 +257,7 @@ class LinearClassifierCV(SparseModel):
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
+            self.__dict__.pop("decision_", None)
             scoring = self._scoring
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
             given = given_rows(self, X, y, sample_weight, metadata, scoring)
