@@ -11,6 +11,7 @@ from .config import show_config
 from .data import ArraySource, Block, Source
 from .data.read import read
 from .estimators import (
+    Decision,
     KernelPerceptron,
     LinearClassifier,
     LinearClassifierCV,
@@ -33,6 +34,7 @@ from .inspection.displays import (
     WeightSpaceDisplay,
     animate,
 )
+from .inspection.report import Report
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -80,6 +82,7 @@ __all__ = [
     "Constant",
     "CoordinateAscent",
     "CoordinateDescent",
+    "Decision",
     "Descent",
     "DescentDisplay",
     "Diagnosis",
@@ -109,6 +112,7 @@ __all__ = [
     "Perceptron",
     "ProximalNewton",
     "ProximalPoint",
+    "Report",
     "Result",
     "Rosenblatt",
     "Separability",

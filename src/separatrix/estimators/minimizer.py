@@ -201,10 +201,13 @@ class LossModel(LinearModel):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        scores = self.decision_function(X)
+        return self._probability_at(self.decision_function(X), kind)
+
+    def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
+        """Probabilities, or their logarithms, by scores of ``decision_function``."""
         loss = self._likelihood()
         if kind == "log_probability" and not hasattr(loss, kind):
-            return np.log(self._probability(X, "probability"))
+            return np.log(self._probability_at(scores))
         of = getattr(loss, kind)
         if len(self.classes_) == 2:
             return np.column_stack([of(-scores), of(scores)])
