@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..losses import Loss
 from ..losses.rivals import predicted_numbers
 from ..numeric import checks
-from ..numeric.types import AnyArray, Array, Ints
 from ..numeric.tolerances import EPS
+from ..numeric.types import AnyArray, Array, Ints
 from .sources import check_kind, labelled
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -39,8 +40,9 @@ class Decision:
         ``costs[i, j]`` is the cost of predicting ``classes_[j]`` for a row of ``classes_[i]``. With
         more than two classes, the class with the least expected cost is predicted, the first in a
         tie. With two, the costs for which the threshold was chosen.
-    tuned : bool
-        Whether the threshold was chosen on labelled rows. A report should use other rows.
+    tuned_on : str or None
+        If the threshold was chosen on labelled rows, a hash of their labels and weights: see
+        ``was_tuned_on``. A report should use other rows.
 
     See Also
     --------
@@ -62,7 +64,20 @@ class Decision:
     threshold: float | None = None
     score: float | None = None
     costs: Array | None = None
-    tuned: bool = False
+    tuned_on: str | None = None
+
+    def was_tuned_on(self, y: Any, sample_weight: Any = None) -> bool:
+        """Whether the threshold was chosen on rows with these labels and weights."""
+        return self.tuned_on == _digest(*labelled(None, y, sample_weight))
+
+
+def _digest(labels: AnyArray, weights: Array) -> str:
+    """A hash of labels and weights."""
+    found = hashlib.blake2b(weights.astype("<f8").tobytes(), digest_size=16)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    found.update(repr(classes.tolist()).encode("utf-8", "surrogatepass"))
+    found.update(numbers.astype("<i8").tobytes())
+    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -126,9 +141,7 @@ def indifference(costs: Array) -> float:
 def _as_score(threshold: float, loss: Any) -> float:
     """The score at which the probability of the larger class is the threshold."""
     if not 0.0 < threshold < 1.0:
-        raise ValueError(
-            f"threshold must be a probability above 0 and below 1, got {threshold:g}"
-        )
+        raise ValueError(f"threshold must be a probability above 0 and below 1, got {threshold:g}")
     if not hasattr(loss, "score_at"):
         raise ValueError(
             f"the loss {loss.name!r} defines a probability, but not its inverse: give it a method "
@@ -218,7 +231,7 @@ class Deciding:
             with the least expected cost is predicted, by the probabilities: they must be those of
             the rows to predict, which ``class_weight`` changes.
         """
-        check_is_fitted(self)
+        self._check_decides()
         if threshold is None and costs is None:
             self.__dict__.pop("decision_", None)
         else:
@@ -243,7 +256,7 @@ class Deciding:
         sample_weight : array (n,), optional
             For a source, it replaces the weights of its rows.
         """
-        check_is_fitted(self)
+        self._check_decides()
         classes, loss = self.classes_, self._likelihood()
         if len(classes) > 2:
             raise ValueError(
@@ -267,8 +280,17 @@ class Deciding:
         threshold = score
         if loss is not None and hasattr(loss, "probability"):
             threshold = float(loss.probability(np.array([score]))[0])
-        self.decision_ = Decision(threshold, score, table, tuned=True)
+        self.decision_ = Decision(threshold, score, table, _digest(labels, weights))
         return self
+
+    def _check_decides(self) -> None:
+        """Check that one of the classes is predicted for each row."""
+        check_is_fitted(self)
+        if getattr(self, "multilabel_", False):
+            raise ValueError(
+                "a threshold or costs decide between classes, but this model predicts several "
+                "labels per row: compare predict_proba with a threshold for each label"
+            )
 
     def _likelihood(self) -> Loss | None:
         """The loss for this number of classes, which may define probabilities."""

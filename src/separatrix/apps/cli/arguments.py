@@ -85,3 +85,14 @@ Standardize = Annotated[
     bool,
     typer.Option(help="Scale features to unit variance, so that the penalty treats them alike."),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Predict the larger of two classes where its probability (for losses without "
+        "probabilities: its score w.x + b) is at least this."
+    ),
+]
+Report = Annotated[
+    str | None,
+    typer.Option(help="Write a report with tables and plots, as one HTML file."),
+]

@@ -9,6 +9,7 @@ import numpy as np
 
 import separatrix
 
+from .metrics import METRICS, scoring_of
 from .output import counted, say
 from .progress import Watch
 
@@ -58,8 +59,14 @@ class Tried:
         return self.path[int(np.nanargmax(mean))], f"the best by the {folds} that were done"
 
 
-def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) -> Fitted:
-    """Fit with this l2, or with None the best of a path, by cross-validation.
+def fitted(
+    rows: Any,
+    l2: float | None,
+    settings: dict[str, Any],
+    watch: Watch,
+    metric: str | None = None,
+) -> Fitted:
+    """Fit with this l2, or with None the best of a path, by cross-validation with this metric.
 
     Ctrl-C ends a fit after its last complete pass. It also ends a search, and the best l2 so far is
     then fitted to all rows.
@@ -68,7 +75,7 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
     if l2 is None:
         tried = Tried()
         try:
-            return _done(_searched(rows, settings, watch, tried), False)
+            return _done(_searched(rows, settings, watch, tried, metric), False)
         except KeyboardInterrupt as error:
             if not tried.path:
                 message = "the search had not begun, so there is no model to save"
@@ -88,15 +95,20 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
         raise KeyboardInterrupt(message) from error
 
 
-def _searched(rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried) -> Any:
+def _searched(
+    rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried, metric: str | None
+) -> Any:
     values = VALUES if hasattr(rows, "block") else VALUES_FROM_FILES
     watch.stage("Searching l2", values * FOLDS if settings["standardize"] else None)
-    # The loss of held-out rows; accuracy for the perceptron loss, which is least at zero weights.
-    scoring = None if settings["loss"] == "perceptron" else "loss"
-    clf = separatrix.LinearClassifierCV(
-        l2s=values, cv=FOLDS, scoring=scoring, callbacks=[watch, tried], **settings
-    )
-    return clf.fit(rows)
+    clf = separatrix.LinearClassifierCV(l2s=values, cv=FOLDS, callbacks=[watch, tried], **settings)
+    scoring = scoring_of(metric, settings["loss"], rows.classes, clf)
+    if not hasattr(rows, "block") and scoring not in (None, "loss"):
+        raise ValueError(
+            f"--metric {metric} works in memory, and these rows take more than 1 GB: use --metric "
+            "loss or accuracy, or give --l2 a number"
+        )
+    clf.set_params(scoring=scoring).fit(rows)
+    return clf if metric is None else clf.set_params(scoring=METRICS[metric])
 
 
 def _done(clf: Any, search_cut: bool) -> Fitted:

@@ -71,6 +71,11 @@ class Report:
         self._rows = scored_rows(model, X, y, sample_weight)
         self.figures = measures(self._rows, getattr(last_step(model), "decision_", None))
 
+    @property
+    def decision(self) -> str:
+        """How the model decides, as a sentence."""
+        return decision_sentence(self.model)
+
     def to_dict(self) -> dict[str, Any]:
         """The measures as plain data."""
         return dict(self.figures)
@@ -92,7 +97,7 @@ class Report:
             "accuracy", "balanced_accuracy", "auc", "average_precision", "log_loss", "brier",
             "calibration_error", "mean_cost",
         )  # fmt: skip
-        lines = [f"{found['rows']:,} rows. {decision_sentence(self.model)}"]
+        lines = [f"{found['rows']:,} rows. {self.decision}"]
         lines += [f"{name}: {shown(found[name])}" for name in names if found[name] is not None]
         for one in (*found["classes"], {"label": "mean of the classes"} | found["macro"]):
             each = ", ".join(f"{name} {shown(one[name])}" for name in ("precision", "recall", "f1"))

@@ -185,7 +185,7 @@ def _described(decision: Decision | None) -> dict[str, Any] | None:
     costs = None if decision.costs is None else decision.costs.tolist()
     return {
         "threshold": decision.threshold, "score": decision.score, "costs": costs,
-        "tuned": decision.tuned,
+        "tuned": decision.tuned_on is not None,
     }  # fmt: skip
 
 

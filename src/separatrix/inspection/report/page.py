@@ -111,7 +111,7 @@ def _costs(model: Any) -> str:
     """A table of costs, unless the sentence names them."""
     last = last_step(model)
     decision = getattr(last, "decision_", None)
-    if decision is None or decision.costs is None or decision.tuned:
+    if decision is None or decision.costs is None or decision.tuned_on:
         return ""
     labels = last.classes_.tolist()
     head = ["True class", *(f"predicted {clean(label)}" for label in labels)]

@@ -112,8 +112,10 @@ def _ranking(
             some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(int))
             value = values[label.item() if hasattr(label, "item") else label]
             said.append(f"{short(label)}: {words[2]} {shown(value)}")
-            ax.plot(x[some], y[some], color=style.colour(number), linestyle=style.dash(number),
-                    label=said[-1], drawstyle="steps-post" if key != "auc" else "default")  # fmt: skip
+            ax.plot(
+                x[some], y[some], color=style.colour(number), linestyle=style.dash(number),
+                label=said[-1], drawstyle="default" if key == "auc" else "steps-post",
+            )  # fmt: skip
         if len(rows.classes) == 2:
             x, y = _decided(rows, key)
             if x is not None and y is not None:
@@ -203,7 +205,7 @@ def path(model: Any) -> Picture | None:
     def draw(ax: Any) -> str:
         PathDisplay.from_cv_results(results, l2=l2, ax=ax)
         best = float(np.max(results["mean_test_score"]))
-        return f"Scores of held-out rows along l2; {l2:.3g} was chosen, the best score is {best:.4g}."
+        return f"Scores of held-out rows along l2. {l2:.3g} was chosen; the best is {best:.4g}."
 
     return picture(draw)
 

@@ -67,7 +67,7 @@ def _check_model(model: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "classes_") or not hasattr(model, "predict"):
         raise TypeError(f"{type(model).__name__} is not a classifier: expected one, fitted")
-    if getattr(model.classes_, "ndim", 1) != 1 or isinstance(model.classes_, list):
+    if getattr(model, "multilabel_", False) or isinstance(model.classes_, list):
         raise TypeError("a report is for one label per row; this model predicts several")
 
 

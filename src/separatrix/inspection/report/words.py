@@ -34,7 +34,7 @@ def short(name: Any) -> str:
 def shown(value: Any) -> str:
     """A number with a readable number of digits; a dash if it is undefined."""
     if value is None:
-        return "–"
+        return "-"
     if isinstance(value, (float, np.floating)):
         return f"{value:,.0f}" if value == int(value) and abs(value) >= 10.0 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else clean(value)
@@ -51,7 +51,7 @@ def decision_sentence(model: Any) -> str:
         return "The class with the least expected cost is predicted, by the probabilities."
     what = "probability" if hasattr(last, "predict_proba") else "score w·x + b"
     text = f"{classes[1]} is predicted where its {what} is at least {decision.threshold:.4g}"
-    if not decision.tuned:
+    if decision.tuned_on is None:
         return f"{text}."
     wrong, missed = decision.costs[0, 1], decision.costs[1, 0]
     return (
