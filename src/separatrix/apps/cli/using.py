@@ -195,7 +195,7 @@ def evaluate(
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
     if weights is not None:
-        n = counted(rows.n_rows - int(np.count_nonzero(weights)), "row")
-        out.print(f"{n} of these chose the threshold and are not measured.")
+        n = rows.n_rows - int(np.count_nonzero(weights))
+        out.print(f"{n:,} of these rows chose the threshold and are not measured.")
     out.print(printable(judge.decision))
     show_measures(out, {"evaluated": found})
