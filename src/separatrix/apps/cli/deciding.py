@@ -137,6 +137,26 @@ def report_weights(model: Any, held_out: Any) -> NDArray[np.float64] | None:
     return weights - chosen if decision.was_tuned_on(labels, chosen) else None
 
 
+def decision_facts(model: Any) -> dict[str, Any] | None:
+    """How a model decides, if not by the largest score."""
+    decision = getattr(model, "decision_", None)
+    if decision is None:
+        return None
+    return {
+        "threshold": decision.threshold, "score": decision.score, "costs": decision.costs,
+        "tuned": decision.tuned_on is not None,
+    }  # fmt: skip
+
+
+def decision_words(model: Any) -> str | None:
+    """The same in a few words."""
+    found = decision_facts(model)
+    if found is None or found["threshold"] is None:
+        return None if found is None else "the class with the least expected cost"
+    what = "probability" if hasattr(model, "predict_proba") else "score"
+    return f"{model.classes_.tolist()[1]} from a {what} of {found['threshold']:.4g}"
+
+
 def given_costs(text: str, labels: list[Any]) -> dict[tuple[Any, Any], float]:
     """Costs by (true, predicted) labels, from ``fp=1,fn=5``, ``a:b=5,b:a=2`` or a CSV file."""
     pairs = _from_text(text, labels) if "=" in text else _from_file(text, labels)

@@ -146,6 +146,8 @@ class LinearClassifierCV(SparseModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     objective_ : float
         The objective at ``coef_`` and ``intercept_``.
     gap_ : float or None
