@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import separatrix
-from separatrix import Decision, LinearClassifier, LinearClassifierCV, Perceptron
+from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
 from separatrix.data.validation import array_source
 from separatrix.estimators.decision import cheapest_score
 
@@ -171,7 +171,9 @@ def test_tuning(loss, weighted):
     clf = LinearClassifier(loss, l2=0.01).fit(X, y)
     clf.tune_threshold(X, y, costs={("b", "a"): 4.0}, sample_weight=weight)
     found, costs = clf.predict(X), [[0.0, 1.0], [4.0, 0.0]]
-    cost = weight[(y == "a") & (found == "b")].sum() + 4.0 * weight[(y == "b") & (found == "a")].sum()
+    cost = (
+        weight[(y == "a") & (found == "b")].sum() + 4.0 * weight[(y == "b") & (found == "a")].sum()
+    )
     expected = brute_force(clf.decision_function(X), y == "b", weight, costs)
     assert cost == pytest.approx(expected)
     if loss == "logistic":
@@ -330,8 +332,3 @@ def test_diagnose_judges_the_decision():
     found = separatrix.diagnose(clf, X, y).facts
     assert found["accuracy"] == pytest.approx(clf.score(X, y))
     assert found["balanced_accuracy"] > plain + 0.1
-
-
-def test_the_default_needs_no_decision():
-    assert Decision() is not None
-    assert Decision().threshold is Decision().score is Decision().costs is None

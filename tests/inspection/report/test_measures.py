@@ -32,8 +32,7 @@ def pairs(positive, scores, weight):
     of = [(s, w) for s, w, p in zip(scores, weight, positive, strict=True) if p]
     others = [(s, w) for s, w, p in zip(scores, weight, positive, strict=True) if not p]
     right = sum(
-        a * b * ((s > t) + 0.5 * (s == t))
-        for (s, a), (t, b) in itertools.product(of, others)
+        a * b * ((s > t) + 0.5 * (s == t)) for (s, a), (t, b) in itertools.product(of, others)
     )
     return right / sum(a for _, a in of) / sum(b for _, b in others)
 
