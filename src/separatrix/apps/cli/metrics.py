@@ -72,5 +72,7 @@ def scoring_of(metric: str | None, loss: str, classes: Any, model: Any) -> Any:
             **larger,
         )  # fmt: skip
     if metric == "f1":
-        return metrics.make_scorer(metrics.f1_score, average="macro", zero_division=0.0)
+        return metrics.make_scorer(
+            metrics.f1_score, average="macro", pos_label=None, zero_division=0.0
+        )
     return metrics.make_scorer(metrics.balanced_accuracy_score)
