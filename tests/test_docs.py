@@ -121,7 +121,7 @@ def test_no_page_has_code_that_is_not_run():
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
-        "reproducibility", "sparse_models",
+        "reproducibility", "sparse_models", "decision",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

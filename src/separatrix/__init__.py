@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .data import ArraySource, Block, Source
     from .data.read import read
     from .estimators import (
+        Decision,
         KernelPerceptron,
         LinearClassifier,
         LinearClassifierCV,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         WeightSpaceDisplay,
         animate,
     )
+    from .inspection.report import Report
     from .losses import Loss, MarginLoss, get_loss
     from .models.export import export
     from .models.files import load, save
@@ -81,6 +83,7 @@ __all__ = [
     "Constant",
     "CoordinateAscent",
     "CoordinateDescent",
+    "Decision",
     "Descent",
     "DescentDisplay",
     "Diagnosis",
@@ -110,6 +113,7 @@ __all__ = [
     "Perceptron",
     "ProximalNewton",
     "ProximalPoint",
+    "Report",
     "Result",
     "Rosenblatt",
     "Separability",
@@ -147,7 +151,9 @@ _WHERE = {
         "config": "show_config",
         "data": "ArraySource Block Source",
         "data.read": "read",
-        "estimators": "KernelPerceptron LinearClassifier LinearClassifierCV Path Perceptron path",
+        "estimators": (
+            "Decision KernelPerceptron LinearClassifier LinearClassifierCV Path Perceptron path"
+        ),
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",
@@ -156,6 +162,7 @@ _WHERE = {
             "HistoryDisplay LossDisplay MarginDisplay PathDisplay WeightSpaceDisplay "
             "animate"
         ),
+        "inspection.report": "Report",
         "losses": "Loss MarginLoss get_loss",
         "models.export": "export",
         "models.files": "load save",

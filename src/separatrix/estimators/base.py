@@ -97,6 +97,7 @@ class LinearModel(LinearPredictor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         settings = self._checked_settings()
+        self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source

@@ -139,6 +139,8 @@ class LinearClassifier(StreamModel, SparseModel):
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
         Number of passes or iterations.
     n_updates_ : int

@@ -193,15 +193,21 @@ class LossModel(LinearModel):
         """Logarithms of the probabilities, (n, k), without underflow."""
         return self._probability(X, "log_probability")
 
+    def _likelihood(self) -> Loss:
+        return get_loss(self.loss).for_classes(len(self.classes_))
+
     def _probability(self, X: Any, kind: str) -> Array:
         if is_dask(X):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        scores = self.decision_function(X)
-        loss = get_loss(self.loss).for_classes(len(self.classes_))
+        return self._probability_at(self.decision_function(X), kind)
+
+    def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
+        """Probabilities, or their logarithms, by scores of ``decision_function``."""
+        loss = self._likelihood()
         if kind == "log_probability" and not hasattr(loss, kind):
-            return np.log(self._probability(X, "probability"))
+            return np.log(self._probability_at(scores))
         of = getattr(loss, kind)
         if len(self.classes_) == 2:
             return np.column_stack([of(-scores), of(scores)])

@@ -95,6 +95,8 @@ class Perceptron(StreamModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
         Number of passes.
     n_updates_ : int

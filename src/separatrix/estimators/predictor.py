@@ -20,9 +20,10 @@ from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
-from ..losses.rivals import predicted_labels, predicted_numbers
+from ..losses.rivals import predicted_labels
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
+from .decision import Deciding
 from .lazy import dask_accuracy, lazily
 from .sources import (
     LinearScores,
@@ -34,7 +35,7 @@ from .sources import (
 )
 
 
-class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
+class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
     """Weights and classes, with any training method."""
 
     coef_: Array | sp.csr_array | sp.csr_matrix
@@ -129,11 +130,18 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return result
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; in a tie the larger of two classes, the first of more."""
+        """Class of each row; in a tie the larger of two classes, the first of more.
+
+        By ``decision_``, if ``set_decision`` or ``tune_threshold`` was called after the fit.
+        """
         if is_dask(X):
             check_is_fitted(self)
             return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
         scores = self.decision_function(X)
+        if "decision_" in self.__dict__:
+            rule = self._rule()
+            chosen: AnyArray = self.classes_[rule(scores[:, None] if scores.ndim == 1 else scores)]
+            return chosen
         return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -148,7 +156,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
-            return accuracy(alike, self.classes_, LinearScores(self._weights()))
+            return accuracy(alike, self.classes_, LinearScores(self._weights()), self._rule())
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
         y = check_labels(y) if y is None else y
@@ -156,10 +164,10 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
 
     def _accuracy(self, pieces: Iterable[Decoded]) -> float:
         """Accuracy on rows with labels."""
-        of, right, all = LinearScores(self._weights()), 0.0, 0.0
+        of, decide, right, all = LinearScores(self._weights()), self._rule(), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
-            predicted = self.classes_[predicted_numbers(found)]
+            predicted = self.classes_[decide(found)]
             if piece.y is None:
                 raise ValueError(
                     f"{piece.where}: there are no labels; expected a label for every row"

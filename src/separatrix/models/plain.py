@@ -17,6 +17,7 @@ from ..data.files.encoding.encoders import DateParts, Hashed, Number, OneHot
 from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
+from ..estimators.decision import Decision
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.kernel_trace import KernelTrace
 from ..estimators.stream import StreamState
@@ -29,9 +30,9 @@ from ..training.trace import Trace
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
-        LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
-        Sigmoid, Split, Standardization, StreamState, Trace, Votes,
+        DateParts, Decision, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
+        Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading,
+        Runaway, Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

@@ -19,6 +19,7 @@ from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, On
 from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
 from ..estimators import KernelPerceptron
+from ..estimators.decision import Decision, cost_matrix
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.minimizer import LossModel
 from ..estimators.predictor import LinearPredictor
@@ -138,6 +139,23 @@ def _check_weights(estimator: Any) -> None:
         _expect("loo_check_", check.exact.shape == check.approximate.shape == shape)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+    decision = getattr(estimator, "decision_", None)
+    if decision is not None:
+        _check_decision(estimator, decision)
+
+
+def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
+    """Check for a finite threshold of two classes, or costs of more and probabilities for them."""
+    k, costs = len(estimator.classes_), found.costs
+    if costs is not None:
+        array(k, k)("decision_.costs", costs)
+        _expect("decision_", bool(np.array_equal(costs, cost_matrix(costs, estimator.classes_))))
+    if k == 2:
+        finite = all(x is not None and math.isfinite(x) for x in (found.threshold, found.score))
+        _expect("decision_", finite)
+    else:
+        _expect("decision_", found.threshold is None and found.score is None)
+        _expect("decision_", costs is not None and hasattr(estimator, "predict_proba"))
 
 
 def _check_reading(estimator: Any, reading: Reading | None, d: int) -> None:

@@ -130,3 +130,14 @@ Tol = Annotated[
     typer.Option(help="Relative distance of the objective from its minimum to be proven."),
 ]
 MaxIter = Annotated[int, typer.Option(help="Most passes.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Predict the larger of two classes where its probability (for losses without "
+        "probabilities: its score w.x + b) is at least this."
+    ),
+]
+Report = Annotated[
+    str | None,
+    typer.Option(help="Write a report with tables and plots, as one HTML file."),
+]

@@ -11,12 +11,14 @@ import typer
 import separatrix
 
 from . import arguments as arg
+from .deciding import DecisionOptions
 from .inputs import Options, check_output, choice, in_memory, opened
+from .metrics import METRICS, check_metric
 from .output import console, print_json, say
 from .progress import Watch
 from .search import fitted
 from .strengths import L2_WITH_L1, given_l2, l1_settings
-from .written import goes_to_stdout, write_recording
+from .written import check_report, goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
@@ -25,6 +27,7 @@ SETTINGS: dict[str, Any] = {
     "class_weight": None, "random_state": 0,
 }  # fmt: skip
 """Default settings of classifiers."""
+BY_SCORE = DecisionOptions()
 PARTIAL = {
     "fit": "the model of the last complete pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
@@ -77,6 +80,20 @@ def fit(
         str | None,
         typer.Option(help="Folder for decoded rows, if they do not fit in memory."),
     ] = None,
+    threshold: arg.Threshold = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Cost of errors, by which the model decides: fp=1,fn=5, or 'a:b=5' for b "
+            "predicted for a, or a CSV file. The threshold of two classes is chosen on half of the "
+            "held-out rows, which are then not measured."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help=f"What the search for the penalty measures: {', '.join(METRICS)}."),
+    ] = None,
+    report: arg.Report = None,
     trace: Annotated[
         str | None,
         typer.Option(help="Write the fit step by step, as .json or .html; 2,000 rows at most."),
@@ -91,6 +108,8 @@ def fit(
     if not 0.0 <= test < 1.0:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
     choice("--loss", loss, arg.losses())
+    decide = DecisionOptions(threshold, cost)
+    decide.check()
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
         dates=date or [], keep=keep or [],
@@ -102,8 +121,9 @@ def fit(
     of_l1 = l1_settings(l1, l1_ratio, l2, loss, trace)
     settings |= of_l1
     strength = given_l2(l2, of_l1)
+    check_metric(metric, strength is None, loss)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
-    found = fit_and_save(data, options, strength, settings, output, trace)
+    found = fit_and_save(data, options, strength, settings, output, trace, decide, metric, report)
     if json:
         print_json("fit", found)
     else:
@@ -128,11 +148,15 @@ def fit_and_save(
     settings: dict[str, Any],
     output: str,
     trace: str | None = None,
+    decide: DecisionOptions = BY_SCORE,
+    metric: str | None = None,
+    report: str | None = None,
 ) -> dict[str, Any]:
     """Fit, save the model, and return everything that is reported."""
     from .report import fit_report
 
     check_output(output, *data)
+    check_report(report, output, trace, *data)
     if trace is not None:
         check_output(trace, *data)
         if os.path.realpath(trace) == os.path.realpath(output) != os.devnull:
@@ -142,6 +166,7 @@ def fit_and_save(
         source = options.read(paths)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
+        costs = decide.checked_costs(source, settings)
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
@@ -149,8 +174,9 @@ def fit_and_save(
                 "--cache FOLDER keeps them decoded."
             )
         began = time.perf_counter()
-        model, interrupted = fitted(rows, l2, settings, watch)
+        model, interrupted = fitted(rows, l2, settings, watch, metric)
         seconds = time.perf_counter() - began
+        decide.apply(model, costs, source.validation)
         separatrix.save(model, output)
         if trace is not None:
             watch.stage("Recording")
@@ -158,7 +184,7 @@ def fit_and_save(
             write_recording(trace, recording.to_json, recording.to_html)
         watch.stage("Measuring")
         try:
-            found = fit_report(data, source, rows, model)
+            found = fit_report(data, source, rows, model, report)
             found["findings"] += options.doubts(source)
         except KeyboardInterrupt as error:
             message = f"the model is in {output}, but was not measured"

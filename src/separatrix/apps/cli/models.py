@@ -20,6 +20,7 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
     """Show a model file: what was fitted, how the fit ended, its strongest features."""
+    from .deciding import decision_facts, decision_words
     from .figures import fit_facts, important, proof_line, selection_line
     from .report import show_coefficients
 
@@ -29,6 +30,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
         "columns": _columns(estimator),
         "held_out": None if split is None else split.held_out or None,
+        "decision": decision_facts(estimator),
         "coefficients": important(estimator),
     }
     if json:
@@ -46,6 +48,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         ("classes", ", ".join(map(str, facts["classes"]))),
         ("features", f"{facts['features']:,}"),
         ("columns", None if found["columns"] is None else ", ".join(found["columns"])),
+        ("predicts", decision_words(estimator)),
         ("held out", found["held_out"] and f"{percent(found['held_out'])} of the rows"),
     ]
     lines = [each for each in about if each[1] is not None]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import separatrix
 
+from .metrics import METRICS, scoring_of
 from .output import counted, say
 from .progress import Watch
 
@@ -63,8 +64,14 @@ class Tried:
         return which, self.paths[which][at], f"the best by the {folds} that were done"
 
 
-def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) -> Fitted:
-    """Fit with this l2, or with None the best of a path, by cross-validation.
+def fitted(
+    rows: Any,
+    l2: float | None,
+    settings: dict[str, Any],
+    watch: Watch,
+    metric: str | None = None,
+) -> Fitted:
+    """Fit with this l2, or with None the best of a path, by cross-validation with this metric.
 
     Ctrl-C ends a fit after its last complete pass. It also ends a search, and the best l2 so far is
     then fitted to all rows.
@@ -73,7 +80,7 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
     if l2 is None:
         tried = Tried()
         try:
-            return _done(_searched(rows, settings, watch, tried), False)
+            return _done(_searched(rows, settings, watch, tried, metric), False)
         except KeyboardInterrupt as error:
             if not tried.paths:
                 message = "the search had not begun, so there is no model to save"
@@ -109,19 +116,25 @@ def _at(settings: dict[str, Any], which: int, value: float) -> tuple[dict[str, A
     return rest | {"l1": ratio * value}, (1.0 - ratio) * value / 2.0
 
 
-def _searched(rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried) -> Any:
+def _searched(
+    rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried, metric: str | None
+) -> Any:
     sparse, in_memory = "l1_ratio" in settings, hasattr(rows, "block")
     values = (STRENGTHS if sparse else VALUES) if in_memory else VALUES_FROM_FILES
     one_by_one = sparse or settings["standardize"]
     fits = values * FOLDS * max(1, len(_ratios(settings)))
     watch.stage(f"Searching {'l1' if sparse else 'l2'}", fits if one_by_one else None)
-    # The loss of held-out rows; accuracy for the perceptron loss, which is least at zero weights.
-    scoring = None if settings["loss"] == "perceptron" else "loss"
     clf = separatrix.LinearClassifierCV(
-        l2s=values, strengths=values, cv=FOLDS, scoring=scoring, callbacks=[watch, tried],
-        **settings,
-    )  # fmt: skip
-    return clf.fit(rows)
+        l2s=values, strengths=values, cv=FOLDS, callbacks=[watch, tried], **settings
+    )
+    scoring = scoring_of(metric, settings["loss"], rows.classes, clf)
+    if not in_memory and scoring not in (None, "loss"):
+        raise ValueError(
+            f"--metric {metric} works in memory, and these rows take more than 1 GB: use --metric "
+            "loss or accuracy, or give --l2 a number"
+        )
+    clf.set_params(scoring=scoring).fit(rows)
+    return clf if metric is None else clf.set_params(scoring=METRICS[metric])
 
 
 def _done(clf: Any, search_cut: bool) -> Fitted:

@@ -8,11 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+import separatrix
+
 from . import arguments as arg
+from .deciding import DecisionOptions, report_weights
 from .dialect import Dialect, with_decimal
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
-from .written import goes_to_stdout, written
+from .written import check_report, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
 
@@ -158,23 +161,34 @@ def evaluate(
     model: arg.Model,
     data: arg.Data,
     target: arg.Target = None,
+    threshold: arg.Threshold = None,
+    report: arg.Report = None,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
     """Measure a model on labelled rows that it was not fitted to.
 
-    On the file of its fit, only the held-out rows are used; on any other file, all rows.
+    On the file of its fit, only the held-out rows are used, without those that chose its threshold;
+    on any other file, all rows. With --threshold the model decides by another one, for this once.
     """
     from .figures import class_counts, measure
     from .report import show_measures
 
     estimator = loaded(model)
+    check_report(report, model, *data)
     with opened(data, format) as paths:
         of = judged(estimator, paths, target, format)
         rows = of.rows if of.held_out is None else of.held_out
         if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column contains the labels? Use --target NAME")
-        found = measure(estimator, rows)
+        weights = None if of.held_out is None else report_weights(estimator, rows)
+        DecisionOptions(threshold).apply(estimator, None, None)
+        judge = separatrix.Report(
+            estimator, rows, sample_weight=weights, title=f"{model} on {' '.join(data)}"
+        )
+        found = measure(judge)
+        if report is not None:
+            judge.save(report)
     facts = of.facts(data, by=rows) | {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
@@ -185,4 +199,8 @@ def evaluate(
     elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
+    if weights is not None:
+        n = rows.n_rows - int((weights != 0.0).sum())
+        out.print(f"{n:,} of these rows chose the threshold and are not measured.")
+    out.print(printable(judge.decision))
     show_measures(out, {"evaluated": found})

@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ...numeric.replaced import descriptor_of, replaced
+from .inputs import check_output
 
 
 @contextmanager
@@ -48,3 +50,15 @@ def write_recording(path: str, to_json: Callable[[], str], to_html: Callable[[],
     text = to_html() if page else to_json()
     with written(path) as file:
         file.write(text.encode())
+
+
+def check_report(path: str | None, *others: str | None) -> None:
+    """Check that a report can be written there, before hours are spent on its contents."""
+    if path is None:
+        return
+    check_output(path, *[name for name in others if name is not None and Path(name).exists()])
+    for other in others:
+        if other is not None and os.path.realpath(path) == os.path.realpath(other) != os.devnull:
+            raise ValueError(f"--report {path}: this file is used otherwise; name another file")
+    if find_spec("matplotlib") is None:
+        raise ValueError("--report needs matplotlib for its plots: pip install 'separatrix[plot]'")

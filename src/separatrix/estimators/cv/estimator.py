@@ -81,8 +81,9 @@ class LinearClassifierCV(SparseModel):
     scoring : "loss", None, str or callable
         "loss": minus the mean loss of the held-out rows. None: accuracy, which for a rare class is
         often best where the features have no effect. Both are weighted within each fold, and folds
-        count equally, as in scikit-learn. Other values as in scikit-learn, without weights (with
-        "loo" only "accuracy", which is the same as None). The default, "warn", is "loss" with a
+        count equally, as in scikit-learn. Other values as in scikit-learn (with "loo" only
+        "accuracy", which is the same as None): for arrays without weights, for a source in memory
+        with those of its rows, without class weights. The default, "warn", is "loss" with a
         FutureWarning, because it was None before (for the perceptron loss, which is least at zero
         weights, it is still None, without a warning). The next version will not warn.
     rule : {"best", "one_standard_error"}
@@ -146,6 +147,8 @@ class LinearClassifierCV(SparseModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     objective_ : float
         The objective at ``coef_`` and ``intercept_``.
     gap_ : float or None
@@ -258,6 +261,7 @@ class LinearClassifierCV(SparseModel):
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
+            self.__dict__.pop("decision_", None)
             scoring = self._scoring
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
             given = given_rows(self, X, y, sample_weight, metadata, scoring)

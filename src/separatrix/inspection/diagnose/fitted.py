@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data import ArraySource, InMemory
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV
+from ...estimators.decision import Deciding
 from ...losses import Loss
 from ...losses.rivals import predicted_numbers
 from ...numeric.lazy import cached_property
@@ -219,7 +220,8 @@ class FittedModel:
     def recalls(self) -> Array:
         """Share of each class that is predicted correctly; NaN for a class without rows."""
         classes = self.clf.classes_
-        right = classes[predicted_numbers(self.scores)] == self.labels
+        decide = self.clf._rule() if isinstance(self.clf, Deciding) else predicted_numbers
+        right = classes[decide(self.scores)] == self.labels
         return np.array(
             [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
              for c in classes]
