@@ -16,7 +16,7 @@ from .inputs import Options, check_output, choice, in_memory, opened
 from .output import console, print_json, say
 from .progress import Watch
 from .search import fitted
-from .written import goes_to_stdout, write_recording
+from .written import check_model_name, goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
@@ -99,6 +99,7 @@ def fit(
     }  # fmt: skip
     settings |= _selection(l1, loss, trace)
     strength = _penalty(l2, l1)
+    check_model_name(output)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
     found = fit_and_save(data, options, strength, settings, output, trace)
     if json:

@@ -12,7 +12,7 @@ from . import arguments as arg
 from .dialect import Dialect, with_decimal
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
-from .written import goes_to_stdout, written
+from .written import check_table_name, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
 
@@ -36,6 +36,7 @@ def predict(
         raise ValueError(f"--proba: the loss {estimator.loss!r} does not define probabilities")
     if output != "-":
         check_output(output, model, *data)
+        check_table_name(output)
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)
