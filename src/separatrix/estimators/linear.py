@@ -11,6 +11,7 @@ from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
 from .base import FitSettings
+from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .sparse import SparseModel
@@ -187,6 +188,7 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
+    @translating
     def __init__(
         self,
         loss: str | Loss = "logistic",

@@ -20,6 +20,7 @@ from ..training.minimize import Result
 from ..training.mistake_bound import mistake_bound_callback
 from ..training.stopping import Stop
 from .base import FitSettings
+from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .sources import FiniteScores
 
@@ -141,6 +142,7 @@ class Perceptron(StreamModel):
     (array([[3., 2.]]), array([-4.]), 9, 'no mistakes')
     """
 
+    @translating
     def __init__(
         self,
         max_iter: int = 1000,
