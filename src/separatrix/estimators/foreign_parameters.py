@@ -19,7 +19,7 @@ ADVICE = {
     "l1_ratio": "give l1 and l2, or search both by LinearClassifierCV(l1_ratio=...)",
     "eta0": "the size of steps is learning_rate",
     "n_iter": "the number of passes is max_iter",
-    "early_stopping": "see Stop(validation=..., patience=...) and separatrix.read(validation=...)",
+    "early_stopping": "give stop=Stop(validation=(X_val, y_val), patience=5)",
     "multi_class": "the loss decides: 'logistic' is softmax for more than two classes, "
     "'one_vs_rest_logistic' fits each class against the rest",
 }
