@@ -10,6 +10,7 @@ from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
+from ..training.stopping import Stop
 from .base import FitSettings
 from .foreign_parameters import translating
 from .partial_fit import StreamModel

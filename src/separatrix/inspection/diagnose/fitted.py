@@ -41,6 +41,8 @@ class FittedModel:
     labels: AnyArray
     source: InMemory
     objective: Objective
+    weight: Array | None = None
+    """Weights of the rows, all above 0, without class weights; None for 1 each."""
 
     # ---- the estimator -------------------------------------------------------------------
 
@@ -125,9 +127,10 @@ class FittedModel:
 
     @cached_property
     def shares(self) -> Array:
-        """Share of the rows of each class."""
-        counts = np.array([np.sum(self.labels == c) for c in self.clf.classes_], dtype=float)
-        return counts / self.n
+        """Share of the rows of each class, by weight."""
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        sums = np.array([weight[self.labels == c].sum() for c in self.clf.classes_])
+        return sums / weight.sum()
 
     @cached_property
     def sample(self) -> Ints:
@@ -220,9 +223,10 @@ class FittedModel:
         """Share of each class that is predicted correctly; NaN for a class without rows."""
         classes = self.clf.classes_
         right = classes[predicted_numbers(self.scores)] == self.labels
+        weight = np.ones(self.n) if self.weight is None else self.weight
         return np.array(
-            [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
-             for c in classes]
+            [np.average(right[self.labels == c], weights=weight[self.labels == c])
+             if np.any(self.labels == c) else np.nan for c in classes]
         )  # fmt: skip
 
     @property
