@@ -144,6 +144,38 @@ def test_a_search_that_was_interrupted_leaves_the_best_so_far(monkeypatch, capsy
     assert "the search for l2 is not complete; the model so far is in model.sep" in err
 
 
+def few(*labels):
+    table = pd.DataFrame({"x": range(len(labels)), "kind": labels})
+    table.to_csv("small.csv", index=False)
+
+
+@pytest.mark.parametrize("command", [["fit", "--test", "0"], ["path"]])
+def test_too_few_rows_to_search_the_penalty(command, capsys):
+    few("a", "a", "b")
+    assert run([*command, "small.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "the class 'b' has 1 training row, too few to search l2" in err
+    assert "--l2 0.01" in err
+    assert err.count("\n") == 1
+    assert run(["fit", "--test", "0", "small.csv", "-t", "kind", "--l2", "0.01"]) == 0
+
+
+def test_three_rows_without_l2(capsys):
+    few("a", "b", "a")
+    assert run(["fit", "small.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "too few to search l2 by cross-validation" in err
+    assert "least populated" not in err
+
+
+def test_a_rare_class_gets_fewer_folds_and_no_warning(capsys):
+    few(*"aaaaaaaabbb")
+    code, found = told(capsys, "path", "small.csv", "-t", "kind", "--values", "2")
+    assert (code, found["folds"]) == (0, 3)
+    assert run(["fit", "small.csv", "-t", "kind", "--test", "0"]) == 0
+    assert "least populated" not in capsys.readouterr().err
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("line", [["--help"], ["--version"], ["fit", "--help"]])
 def test_help_does_not_import_what_takes_long(line):

@@ -13,7 +13,7 @@ from . import suggestions
 from .inputs import Options, choice, opened, rows_in_memory
 from .output import console, counted, print_json, printable, shown, table
 from .progress import Watch
-from .search import FOLDS, VALUES
+from .search import VALUES, folds_for
 
 
 def path(
@@ -45,13 +45,14 @@ def path(
         source = options.read(paths)
         options.say_doubts(source)
         rows = rows_in_memory(source, "path")
-        watch.stage("Along the path", values * FOLDS if standardize else None)
+        folds = folds_for(rows)
+        watch.stage("Along the path", values * folds if standardize else None)
         clf = separatrix.LinearClassifierCV(
-            loss, l2s=values, cv=FOLDS, scoring="loss" if score == "loss" else None,
+            loss, l2s=values, cv=folds, scoring="loss" if score == "loss" else None,
             standardize=standardize, random_state=0, callbacks=[watch],
         ).fit(rows)  # fmt: skip
     facts = {"file": " ".join(data), "rows": rows.n_rows, "in_memory": True}
-    found = {"data": facts, "score": score, "folds": FOLDS} | _along(clf)
+    found = {"data": facts, "score": score, "folds": folds} | _along(clf)
     if json:
         print_json("path", found)
         return
@@ -82,7 +83,7 @@ def _show(found: dict[str, Any]) -> None:
     sign = -1.0 if score == "loss" else 1.0
     simplest = "simplest within one standard error of the best"
     marks = {found["one_standard_error"]: simplest} | {found["best"]: "best"}
-    out.print(f"{counted(found['data']['rows'], 'row')} in memory, {FOLDS} folds.")
+    out.print(f"{counted(found['data']['rows'], 'row')} in memory, {found['folds']} folds.")
     lines = [
         [f"{each['l2']:.3g}", sign * each["score"], f"± {shown(each['standard_error'])}",
          marks.get(each["l2"], "")]

@@ -88,13 +88,33 @@ def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) 
         raise KeyboardInterrupt(message) from error
 
 
+def folds_for(rows: Any) -> int:
+    """Number of folds: no more than the rarest class has rows, so that each fold can have one."""
+    if not hasattr(rows, "block"):
+        return FOLDS
+    import numpy as np
+
+    labels, counts = np.unique(rows.y[rows.weights != 0.0], return_counts=True)
+    rarest = int(counts.argmin())
+    if len(labels) < len(rows.classes) or counts[rarest] < 2:
+        number = int(labels[rarest] > 0) if len(rows.classes) == 2 else int(labels[rarest])
+        raise ValueError(
+            f"the class {rows.classes.tolist()[number]!r} has {counts[rarest]} training row, too "
+            "few to search l2 by cross-validation, which needs 2 of each class: give --l2 a "
+            "number, such as --l2 0.01, or add rows (fit holds out a share for measuring: --test 0 "
+            "holds out none)"
+        )
+    return min(FOLDS, int(counts[rarest]))
+
+
 def _searched(rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried) -> Any:
     values = VALUES if hasattr(rows, "block") else VALUES_FROM_FILES
-    watch.stage("Searching l2", values * FOLDS if settings["standardize"] else None)
+    folds = folds_for(rows)
+    watch.stage("Searching l2", values * folds if settings["standardize"] else None)
     # The loss of held-out rows; accuracy for the perceptron loss, which is least at zero weights.
     scoring = None if settings["loss"] == "perceptron" else "loss"
     clf = separatrix.LinearClassifierCV(
-        l2s=values, cv=FOLDS, scoring=scoring, callbacks=[watch, tried], **settings
+        l2s=values, cv=folds, scoring=scoring, callbacks=[watch, tried], **settings
     )
     return clf.fit(rows)
 
