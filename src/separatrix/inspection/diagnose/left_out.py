@@ -24,7 +24,7 @@ def is_cheap(objective: Objective) -> bool:
     """Whether single rows can be left out, at little cost."""
     source, loss = objective.in_memory, objective.loss
     n, d = len(source.y), source.n_features
-    equal = source.weight is None or np.ptp(source.weight) == 0.0
+    equal = source.weight is None or bool(np.ptp(source.weight) == 0.0)
     smooth = objective.shape[0] == 1 and loss.has_curvature and loss.convex
     # Another penalty may share these methods, but not the meaning of l2.
     plain = type(objective.penalty) is L2 and objective.penalty.l2 > 0.0
