@@ -15,10 +15,9 @@ if TYPE_CHECKING:
         KernelPerceptron,
         LinearClassifier,
         LinearClassifierCV,
-        Path,
         Perceptron,
-        path,
     )
+    from .estimators.path import Path, path
     from .inspection.certify import Certificate, certify
     from .inspection.certify.from_sklearn import from_sklearn
     from .inspection.diagnose import Diagnosis, Finding, diagnose
@@ -147,7 +146,8 @@ _WHERE = {
         "config": "show_config",
         "data": "ArraySource Block Source",
         "data.read": "read",
-        "estimators": "KernelPerceptron LinearClassifier LinearClassifierCV Path Perceptron path",
+        "estimators": "KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
+        "estimators.path": "Path path",
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",

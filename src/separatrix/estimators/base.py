@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -333,13 +333,11 @@ class LinearModel(LinearPredictor):
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
         """Return the function with which skl2onnx converts this model."""
-        found: Callable[[Any, Any, Any], None] = import_module(ONNX).convert
-        return found
+        return cast(Callable[[Any, Any, Any], None], import_module(ONNX).convert)
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Return the function with which skl2onnx finds the types of the outputs."""
-        found: Callable[[Any], None] = import_module(ONNX).shapes
-        return found
+        return cast(Callable[[Any], None], import_module(ONNX).shapes)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Self]:

@@ -37,7 +37,7 @@ class _IfProbabilities:
 
     def __init__(self, method: Callable[[Any, Any], Array]) -> None:
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(cast(Any, self), method)
 
     def __get__(self, estimator: LossModel | None, owner: type) -> Callable[..., Array]:
         if estimator is None:

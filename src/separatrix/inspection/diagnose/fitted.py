@@ -129,8 +129,8 @@ class FittedModel:
     def shares(self) -> Array:
         """Share of the rows of each class, by weight."""
         weight = np.ones(self.n) if self.weight is None else self.weight
-        sums = np.array([weight[self.labels == c].sum() for c in self.clf.classes_])
-        return sums / weight.sum()
+        sums = [float(weight[self.labels == c].sum()) for c in self.clf.classes_]
+        return np.array(sums) / float(weight.sum())
 
     @cached_property
     def sample(self) -> Ints:

@@ -104,6 +104,7 @@ def cycling(model: FittedModel) -> Finding | None:
     if clf.stop_ != "cycle":
         return None
     impossible = not model.minimises and model.separable is False
+    remedy: str
     if model.minimises:
         remedy = model.setting(solver="auto")
     elif impossible:
