@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import separatrix
 
 from ...numeric.replaced import check_file_path
+from .arguments import joined_names
 from .output import say
 from .thresholds import MEMORY_BYTES
 
@@ -40,6 +41,7 @@ class Options:
     features: list[str] | None = None
     dates: list[str] = field(default_factory=list)
     """As given, ``column:part,part``."""
+    keep: list[str] = field(default_factory=list)
 
     def read(self, paths: list[str]) -> Any:
         """Read the rows as a source; missing labels are an error."""
@@ -54,12 +56,16 @@ class Options:
         if self.has_columns(paths):
             categories = dict.fromkeys(self.as_category, "onehot")
             given |= {"drop": self.drop, "missing": self.missing or "indicator"}
+            given |= {"keep": self.keep} if self.keep else {}
             given |= {} if self.features is None else {"features": self.features}
             given |= {"categorical": categories} if categories else {}
             given |= {"dates": dict(map(date_parts, self.dates))} if self.dates else {}
-        elif self.drop or self.as_category or self.dates or self.missing not in (None, "error"):
+        elif (
+            self.keep or self.drop or self.as_category or self.dates
+            or self.missing not in (None, "error")
+        ):  # fmt: skip
             raise ValueError(
-                f"{paths[0]} has numbers without names: --drop, --as-category, --date and "
+                f"{paths[0]} has numbers without names: --keep, --drop, --as-category, --date and "
                 "--missing are about columns"
             )
         with warnings.catch_warnings():
@@ -91,7 +97,7 @@ class Options:
         encoding = getattr(source.reading, "encoding", None)
         found = []
         for each in suspects(encoding, source.n_rows, self.as_category):
-            name = shlex.quote(each.column)
+            name = shlex.quote(joined_names([each.column]))
             advice = f"leave it out by --drop {name}"
             if each.is_dates:
                 parts = shlex.quote(f"{each.column}:year,month,weekday")

@@ -28,6 +28,7 @@ CODE_NOT_SEPARABLE = 3  # exit code of `check` on data that is not separable
 def check(
     data: arg.Data,
     target: arg.Target = None,
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
@@ -37,7 +38,8 @@ def check(
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
     options = Options(
-        target, None, drop or [], as_category or [], missing, format, dates=date or []
+        target, None, drop or [], as_category or [], missing, format, dates=date or [],
+        keep=keep or [],
     )  # fmt: skip
     found, words = checked(data, options)
     if json:
@@ -59,7 +61,9 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        words, proven = str(verdict), verdict.to_dict()  # these compute with the rows
+        rest = "margin" if verdict.verdict == "separable" else "certificate"
+        watch.stage(f"The rows are {verdict.verdict}; computing the {rest}")
+        words, proven = str(verdict), verdict.to_dict()
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
     return {"data": facts, "separability": proven}, words
 

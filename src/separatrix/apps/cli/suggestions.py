@@ -7,8 +7,12 @@ from typing import Any
 
 import typer
 
+from .arguments import joined_names
+
 OUTPUT_OPTIONS = ("json", "output", "trace")
 """Not repeated in suggested commands."""
+COLUMN_OPTIONS = ("keep", "drop", "as_category")
+"""Options that separate names by commas, so that a name with a comma needs quotes."""
 
 
 def command(ctx: typer.Context, name: str, **changes: Any) -> str:
@@ -25,6 +29,8 @@ def command(ctx: typer.Context, name: str, **changes: Any) -> str:
         if value in (None, [], ()) or value == parameter.default:
             continue
         each = [str(one) for one in (value if isinstance(value, (list, tuple)) else [value])]
+        if parameter.name in COLUMN_OPTIONS:
+            each = [joined_names([one]) for one in each]
         if parameter.param_type_name == "argument":
             arguments += each
         elif isinstance(value, bool):
@@ -48,7 +54,8 @@ def options(changes: dict[str, Any]) -> str | None:
             case "standardize", True:
                 words.append("--standardize")
             case "drop", list():
-                words += [word for column in value for word in _with_value("--drop", column)]
+                each = (_with_value("--drop", joined_names([column])) for column in value)
+                words += [word for some in each for word in some]
             case "l2" | "penalty__l2", float():
                 words += ["--l2", f"{value:g}"]
             case (("max_iter" | "tol" | "loss"), _):
