@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         LinearClassifierCV,
         Perceptron,
     )
-    from .estimators.path import Path, path
+    from .estimators.path import path
+    from .estimators.path_result import Path
     from .inspection.certify import Certificate, certify
     from .inspection.certify.from_sklearn import from_sklearn
     from .inspection.diagnose import Diagnosis, Finding, diagnose
@@ -147,7 +148,8 @@ _WHERE = {
         "data": "ArraySource Block Source",
         "data.read": "read",
         "estimators": "KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
-        "estimators.path": "Path path",
+        "estimators.path": "path",
+        "estimators.path_result": "Path",
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",

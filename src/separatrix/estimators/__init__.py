@@ -3,7 +3,8 @@
 from .cv.estimator import LinearClassifierCV
 from .kernel import KernelPerceptron
 from .linear import LinearClassifier
-from .path import Path, path
+from .path import path
+from .path_result import Path
 from .perceptron import Perceptron
 
 __all__ = [
