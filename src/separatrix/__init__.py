@@ -16,10 +16,10 @@ if TYPE_CHECKING:
         KernelPerceptron,
         LinearClassifier,
         LinearClassifierCV,
-        Path,
         Perceptron,
-        path,
     )
+    from .estimators.path import path
+    from .estimators.path_result import Path
     from .inspection.certify import Certificate, certify
     from .inspection.certify.from_sklearn import from_sklearn
     from .inspection.diagnose import Diagnosis, Finding, diagnose
@@ -151,9 +151,9 @@ _WHERE = {
         "config": "show_config",
         "data": "ArraySource Block Source",
         "data.read": "read",
-        "estimators": (
-            "Decision KernelPerceptron LinearClassifier LinearClassifierCV Path Perceptron path"
-        ),
+        "estimators": "Decision KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
+        "estimators.path": "path",
+        "estimators.path_result": "Path",
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             refuse_missing(y)
             if y.dtype == object:  # compared with a label, NumPy would drop its NUL
                 refuse_nul(y.tolist())
+                refuse_mixed(y.tolist())
             with np.errstate(invalid="ignore"):  # infinity raises an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
@@ -58,6 +60,7 @@ def check_words(y: Any) -> None:
         row = next(row for row, length in enumerate(lengths) if length > LONGEST_LABEL)
         raise ValueError(f"y[{row}] {too_long(lengths[row])}")
     refuse_nul(y)
+    refuse_mixed(y)
 
 
 def too_long(length: int) -> str:
@@ -82,6 +85,23 @@ def ends_with_nul(label: str) -> str:
         f"is the label {label!r}, which ends with a NUL character: NumPy drops it, and two classes "
         "could become one; expected labels without it: give the class another name."
     )
+
+
+def refuse_mixed(y: Sequence[Any]) -> None:
+    """Raise if some labels are words and others numbers: NumPy would turn all into words."""
+    types = {*map(type, y)}
+    if any(issubclass(each, str) for each in types) and any(map(_is_number, types)):
+        words = next(label for label in y if isinstance(label, str))
+        other = next(label for label in y if _is_number(type(label)))
+        raise ValueError(
+            f"y has labels of different types, such as {words!r} and {other!r} of type "
+            f"{type(other).__name__}; expected all words or all numbers: convert them, e.g. "
+            "y = [str(label) for label in y]."
+        )
+
+
+def _is_number(each: type) -> bool:
+    return issubclass(each, (Number, np.number, np.bool_))
 
 
 def refuse_missing(y: AnyArray) -> None:

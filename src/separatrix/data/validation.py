@@ -231,8 +231,9 @@ def weighed_classes(
     elif found is not given and (unknown := sorted(set(found.tolist()) - set(given.tolist()))):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
-            f"{given.tolist()!r} of the first call: pass classes=[...] with every label that will "
-            f"ever occur to the first call of partial_fit."
+            f"{given.tolist()!r} of the first call, and a model cannot get new ones: start again "
+            "with a new model, and pass classes=[...], every label that will ever occur, to its "
+            "first call of partial_fit."
         )
     else:
         classes = given

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,7 @@ from ..training.stopping import Stop
 from ..training.trace import Trace
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
+from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
 from .validation_loss import ValidationLoss, Watcher
 
@@ -77,6 +78,7 @@ class LinearModel(LinearPredictor):
     callbacks: Any
     verbose: bool
     standardize: bool = False
+    stop: Stop | None = None
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -101,7 +103,9 @@ class LinearModel(LinearPredictor):
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source
-        settings, source = self._standardized(settings, found(X, y, sample_weight))
+        source = found(X, y, sample_weight)
+        stop = with_validation_rows(settings.stop, self, source)
+        settings, source = self._standardized(replace(settings, stop=stop), source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)
@@ -140,7 +144,7 @@ class LinearModel(LinearPredictor):
     ) -> FitSettings:
         """The same settings, with observers of the whole fit: rows that the source holds out."""
         held_out = objective.source.validation
-        if held_out is None:
+        if held_out is None or settings.stop.validation is not None:  # which has the same column
             return settings
         watch = ValidationLoss(objective.loss, held_out)
         return replace(settings, watchers=(*settings.watchers, watch))
@@ -174,7 +178,8 @@ class LinearModel(LinearPredictor):
         checks.flag("standardize", self.standardize)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
-        return self._settings()
+        settings = self._settings()
+        return replace(settings, stop=with_rules(settings.stop, self.stop))
 
     def _source(
         self,
@@ -329,13 +334,11 @@ class LinearModel(LinearPredictor):
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
         """Return the function with which skl2onnx converts this model."""
-        found: Callable[[Any, Any, Any], None] = import_module(ONNX).convert
-        return found
+        return cast(Callable[[Any, Any, Any], None], import_module(ONNX).convert)
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Return the function with which skl2onnx finds the types of the outputs."""
-        found: Callable[[Any], None] = import_module(ONNX).shapes
-        return found
+        return cast(Callable[[Any], None], import_module(ONNX).shapes)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Self]:

@@ -10,7 +10,9 @@ from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
+from ..training.stopping import Stop
 from .base import FitSettings
+from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .sparse import SparseModel
@@ -72,6 +74,9 @@ class LinearClassifier(StreamModel, SparseModel):
         there is no such proof (no penalty, a loss that is not convex or is your own): stop when the
         objective changes by at most ``tol`` of itself, and the weights barely move or the solver
         expects little more.
+    stop : Stop or None
+        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
+        loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
     standardize : bool
         Whether to divide features by their weighted standard deviation for the fit (constant
         features by 1), and to centre dense ones if there is an intercept; the deviations are
@@ -129,7 +134,8 @@ class LinearClassifier(StreamModel, SparseModel):
         form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
         "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
         its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
-        loss without a penalty), "max_iter", "cycle", "callback" or "interrupted".
+        loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or
+        "interrupted".
     converged_ : bool
         Whether ``stop_`` is "optimal", "closed form", "tol" or "no mistakes".
     coef_ : array (1, d), or (k, d) for k > 2 classes
@@ -189,6 +195,7 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
+    @translating
     def __init__(
         self,
         loss: str | Loss = "logistic",
@@ -202,6 +209,7 @@ class LinearClassifier(StreamModel, SparseModel):
         start: Any = "zeros",
         max_iter: int = 1000,
         tol: float | None = 1e-6,
+        stop: Stop | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -221,6 +229,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
+        self.stop = stop
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight

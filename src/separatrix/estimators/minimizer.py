@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import update_wrapper
+from types import MethodType
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
@@ -27,17 +29,30 @@ from .lazy import lazily
 MOST_NAMED = 5  # coefficients in a warning
 
 
-def _has_probability(estimator: LossModel) -> bool:
-    try:
-        loss = get_loss(estimator.loss)
-    except (TypeError, ValueError):
-        return False
-    if hasattr(loss, "probability"):
-        return True
-    raise AttributeError(
-        f"loss={loss.name!r} defines no probability; use loss='logistic', or "
-        "sklearn.calibration.CalibratedClassifierCV around this classifier"
-    )
+class _IfProbabilities:
+    """A method that exists only if the loss defines probabilities; otherwise the error says why.
+
+    Like ``available_if`` of scikit-learn, whose error gives no reason.
+    """
+
+    def __init__(self, method: Callable[[Any, Any], Array]) -> None:
+        self.method = method
+        update_wrapper(cast(Any, self), method)
+
+    def __get__(self, estimator: LossModel | None, owner: type) -> Callable[..., Array]:
+        if estimator is None:
+            return self.method
+        try:
+            loss = get_loss(estimator.loss)
+        except (TypeError, ValueError) as error:
+            raise AttributeError(str(error)) from error
+        if not hasattr(loss, "probability"):
+            raise AttributeError(
+                f"{owner.__name__} has no {self.method.__name__} with loss={loss.name!r}, which "
+                "defines no probabilities: use loss='logistic', or "
+                "sklearn.calibration.CalibratedClassifierCV around this classifier"
+            )
+        return MethodType(self.method, estimator)
 
 
 class LossModel(LinearModel):
@@ -178,7 +193,7 @@ class LossModel(LinearModel):
         others[kind] = replace(given, **nested, **reason)
         return others
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @_IfProbabilities
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, (n, k); only for losses that define one.
 
@@ -188,7 +203,7 @@ class LossModel(LinearModel):
         """
         return self._probability(X, "probability")
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @_IfProbabilities
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, (n, k), without underflow."""
         return self._probability(X, "log_probability")

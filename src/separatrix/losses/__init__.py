@@ -74,6 +74,13 @@ __all__ = [
 
 FORMS = {ONE_VS_REST + loss.name: OneVsRest(loss) for loss in (Logistic(), Hinge())}
 """Names that differ from another loss only for more than two classes."""
+OTHER_NAMES = {
+    "log_loss": "logistic", "log": "logistic", "logloss": "logistic", "logit": "logistic",
+    "cross_entropy": "logistic", "softmax": "logistic", "multinomial": "logistic",
+    "ovr": "one_vs_rest_logistic", "squared_error": "squared", "squared_loss": "squared",
+    "least_squares": "squared", "crammer_singer": "hinge", "svm": "hinge",
+}  # fmt: skip
+"""Names of losses in other libraries."""
 
 
 def names() -> tuple[str, ...]:
@@ -156,7 +163,11 @@ def known_loss(loss: str | Loss) -> Loss:
         if loss not in REGISTRY:
             trained = (*(name for name, each in REGISTRY.items() if each().has_slope), *FORMS)
             known = ", ".join(trained)
-            raise ValueError(f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object")
+            also = OTHER_NAMES.get(loss)
+            hint = "" if also is None else f"; {loss!r} of other libraries is {also!r} here"
+            raise ValueError(
+                f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object{hint}"
+            )
         return REGISTRY[loss]()
     # ``loss`` comes from the user and may be of any type.
     if not isinstance(loss, Loss):

@@ -25,6 +25,7 @@ from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigm
 from ..kernels.votes import Votes
 from ..numeric.standardization import Standardization
 from ..training.no_minimum import Runaway
+from ..training.stopping import Stop
 from ..training.trace import Trace
 
 RECORDS: dict[str, type[Any]] = {
@@ -32,7 +33,7 @@ RECORDS: dict[str, type[Any]] = {
     for cls in (
         DateParts, Decision, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
         Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading,
-        Runaway, Sigmoid, Split, Standardization, StreamState, Trace, Votes,
+        Runaway, Sigmoid, Split, Standardization, Stop, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

@@ -138,6 +138,7 @@ def _ending(error: BaseException | None) -> tuple[int, str]:
     if isinstance(error, (KeyboardInterrupt, Interrupted, typer.Abort)):
         return INTERRUPTED, single_line(f"interrupted; {str(error) or 'nothing was written'}")
     if isinstance(error, USAGE_ERRORS):
+        _suggest_option(error)
         return WRONG_USE, single_line(f"{error.format_message()} (see --help)")
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
@@ -146,6 +147,22 @@ def _ending(error: BaseException | None) -> tuple[int, str]:
         return WRONG_USE, as_options(single_line(str(error)))
     text = f"{type(error).__name__}: {single_line(str(error))}"
     return UNEXPECTED, f"{text}\nThis is an error of the program; --debug shows where it happened."
+
+
+OPTIONS_OF_PYTHON = {
+    "--categorical": "--as-category", "--class-weight": "--balanced", "--dates": "--date",
+    "--sample-weight": "--weight", "--scoring": "--score", "--test-size": "--test",
+    "--validation": "--test", "--weights": "--weight",
+}  # fmt: skip
+"""Options named like arguments in Python, and the options that are meant."""
+
+
+def _suggest_option(error: Any) -> None:
+    """Suggest the option that is meant instead of those with a similar name."""
+    meant = OPTIONS_OF_PYTHON.get(getattr(error, "option_name", None) or "")
+    known = [] if error.ctx is None else error.ctx.command.params
+    if meant is not None and any(meant in parameter.opts for parameter in known):
+        error.possibilities = [meant]
 
 
 WORDS = (  # arguments of the library, and the options that replace them

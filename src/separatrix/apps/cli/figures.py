@@ -164,6 +164,9 @@ PROOFS = {
     "classes can be separated. Give --l2 a number above 0.",
     "diverged": "It diverged: the objective ended above its start.",
     "max_iter": "It reached --max-iter before it had converged.",
+    "seconds": "Its time was over before it had converged.",
+    "validation": "The loss of held-out rows had not fallen for a while; these are the weights "
+    "where it was least.",
     "interrupted": "It was interrupted: this is the model of the last complete pass.",
 }
 

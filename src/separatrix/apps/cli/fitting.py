@@ -18,7 +18,7 @@ from .output import console, print_json, say
 from .progress import Watch
 from .search import fitted
 from .strengths import L2_WITH_L1, given_l2, l1_settings
-from .written import check_report, goes_to_stdout, write_recording
+from .written import check_model_name, check_report, goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
@@ -122,6 +122,7 @@ def fit(
     settings |= of_l1
     strength = given_l2(l2, of_l1)
     check_metric(metric, strength is None, loss)
+    check_model_name(output)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
     found = fit_and_save(data, options, strength, settings, output, trace, decide, metric, report)
     if json:

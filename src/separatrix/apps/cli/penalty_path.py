@@ -13,7 +13,7 @@ from . import suggestions
 from .inputs import Options, choice, opened, rows_in_memory
 from .output import console, counted, percent, print_json, printable, shown, table
 from .progress import Watch
-from .search import FOLDS, STRENGTHS, VALUES
+from .search import FOLDS, STRENGTHS, VALUES, folds_for
 from .strengths import check_smooth
 
 
@@ -75,6 +75,7 @@ def path(
         source = options.read(paths)
         options.say_doubts(source)
         rows = rows_in_memory(source, "path")
+        folds = folds_for(rows, folds)
         watch.stage("Along the path")
         along = separatrix.path(
             rows, loss=loss, l1_ratio=l1_ratio, strengths=values, smallest=smallest, cv=folds,

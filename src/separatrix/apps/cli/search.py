@@ -101,6 +101,25 @@ def fitted(
         raise KeyboardInterrupt(message) from error
 
 
+def folds_for(rows: Any, folds: int = FOLDS) -> int:
+    """Number of folds: no more than the rarest class has rows, so that each fold can have one."""
+    if not hasattr(rows, "block"):
+        return folds
+    import numpy as np
+
+    labels, counts = np.unique(rows.y[rows.weights != 0.0], return_counts=True)
+    rarest = int(counts.argmin())
+    if len(labels) < len(rows.classes) or counts[rarest] < 2:
+        number = int(labels[rarest] > 0) if len(rows.classes) == 2 else int(labels[rarest])
+        raise ValueError(
+            f"the class {rows.classes.tolist()[number]!r} has {counts[rarest]} training row, too "
+            "few to search l2 by cross-validation, which needs 2 of each class: give --l2 a "
+            "number, such as --l2 0.01, or add rows (fit holds out a share for measuring: --test 0 "
+            "holds out none)"
+        )
+    return min(folds, int(counts[rarest]))
+
+
 def _ratios(settings: dict[str, Any]) -> list[float]:
     """The l1 ratios of a search; none for a search of l2."""
     found = settings.get("l1_ratio", [])
@@ -122,10 +141,11 @@ def _searched(
     sparse, in_memory = "l1_ratio" in settings, hasattr(rows, "block")
     values = (STRENGTHS if sparse else VALUES) if in_memory else VALUES_FROM_FILES
     one_by_one = sparse or settings["standardize"]
-    fits = values * FOLDS * max(1, len(_ratios(settings)))
+    folds = folds_for(rows)
+    fits = values * folds * max(1, len(_ratios(settings)))
     watch.stage(f"Searching {'l1' if sparse else 'l2'}", fits if one_by_one else None)
     clf = separatrix.LinearClassifierCV(
-        l2s=values, strengths=values, cv=FOLDS, callbacks=[watch, tried], **settings
+        l2s=values, strengths=values, cv=folds, callbacks=[watch, tried], **settings
     )
     scoring = scoring_of(metric, settings["loss"], rows.classes, clf)
     if not in_memory and scoring not in (None, "loss"):

@@ -15,7 +15,7 @@ from .deciding import DecisionOptions, report_weights
 from .dialect import Dialect, with_decimal
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
-from .written import check_report, goes_to_stdout, written
+from .written import check_report, check_table_name, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
 
@@ -39,6 +39,7 @@ def predict(
         raise ValueError(f"--proba: the loss {estimator.loss!r} does not define probabilities")
     if output != "-":
         check_output(output, model, *data)
+        check_table_name(output)
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)

@@ -13,6 +13,9 @@ from typing import Any
 from ...numeric.replaced import descriptor_of, replaced
 from .inputs import check_output
 
+OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".html", ".sep")
+"""Suffixes of files that somebody may expect, but that predictions are not written as."""
+
 
 @contextmanager
 def written(output: str) -> Iterator[Any]:
@@ -34,6 +37,29 @@ def written(output: str) -> Iterator[Any]:
         raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115  Arrow does
         with pa.CompressedOutputStream(raw, codec) as compressed:
             yield compressed
+
+
+def check_table_name(output: str) -> None:
+    """Refuse names of formats that ``predict`` does not write."""
+    from ...data.files.readers.formats import known_format
+
+    suffix = Path(output).suffix.lower()
+    if suffix in OTHER_FORMATS or known_format(output) in ("svmlight", "npy"):
+        raise ValueError(
+            f"--output {output}: predictions are written as CSV, Parquet or Arrow; use a name that "
+            "ends in .csv, .parquet or .arrow"
+        )
+
+
+def check_model_name(output: str) -> None:
+    """Refuse names of formats that only ``export`` writes, and of tables."""
+    suffix = Path(output).suffix.lower()
+    to = {".onnx": "onnx", ".json": "json", ".sql": "sql", ".h": "c"}.get(suffix)
+    if to is not None:
+        raise ValueError(
+            f"--output {output}: fit writes a model file; use a name that ends in .sep, and then "
+            f"`separatrix export MODEL.sep --to {to}`"
+        )
 
 
 def goes_to_stdout(output: str, json: bool) -> bool:

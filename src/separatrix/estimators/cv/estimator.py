@@ -19,6 +19,7 @@ from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
+from ..foreign_parameters import translating
 from ..sparse import SparseModel
 from . import leave_one_out
 from .candidates import Candidates, checked_ratios, described, in_l2, in_strength, tried_penalty
@@ -209,6 +210,7 @@ class LinearClassifierCV(SparseModel):
     cv_results_: dict[str, AnyArray]
     loo_check_: LeaveOneOutCheck
 
+    @translating
     def __init__(
         self,
         loss: str | Loss = "logistic",

@@ -42,6 +42,8 @@ class FittedModel:
     labels: AnyArray
     source: InMemory
     objective: Objective
+    weight: Array | None = None
+    """Weights of the rows, all above 0, without class weights; None for 1 each."""
 
     # ---- the estimator -------------------------------------------------------------------
 
@@ -126,9 +128,10 @@ class FittedModel:
 
     @cached_property
     def shares(self) -> Array:
-        """Share of the rows of each class."""
-        counts = np.array([np.sum(self.labels == c) for c in self.clf.classes_], dtype=float)
-        return counts / self.n
+        """Share of the rows of each class, by weight."""
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        sums = [float(weight[self.labels == c].sum()) for c in self.clf.classes_]
+        return np.array(sums) / float(weight.sum())
 
     @cached_property
     def sample(self) -> Ints:
@@ -222,9 +225,10 @@ class FittedModel:
         classes = self.clf.classes_
         decide = self.clf._rule() if isinstance(self.clf, Deciding) else predicted_numbers
         right = classes[decide(self.scores)] == self.labels
+        weight = np.ones(self.n) if self.weight is None else self.weight
         return np.array(
-            [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
-             for c in classes]
+            [np.average(right[self.labels == c], weights=weight[self.labels == c])
+             if np.any(self.labels == c) else np.nan for c in classes]
         )  # fmt: skip
 
     @property
