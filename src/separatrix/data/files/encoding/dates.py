@@ -60,8 +60,14 @@ def holds_dates(type: pa.DataType) -> bool:
 
 def date_parts(column: pa.Array, name: str, parts: Sequence[str], place: Place) -> pa.RecordBatch:
     """These parts of a column of dates, named ``column_part``."""
-    found = seconds_of(column, name, place)
-    values = [PARTS[part].values(found) for part in parts]
+    if pa.types.is_dictionary(column.type):  # of distinct words, perhaps more than these rows have
+        found = _cast(column.dictionary)
+        if found is None:
+            return date_parts(column.dictionary_decode(), name, parts, place)
+        values = [PARTS[part].values(found).take(column.indices) for part in parts]
+    else:
+        found = seconds_of(column, name, place)
+        values = [PARTS[part].values(found) for part in parts]
     return pa.RecordBatch.from_arrays(values, names=[f"{name}_{part}" for part in parts])
 
 

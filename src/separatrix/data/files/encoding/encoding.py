@@ -118,7 +118,8 @@ class Encoding:
             X = self._encoded(batch, place, unknown)
         y = weight = None
         if labels and self.target is not None:
-            y = of.labels(of.whole_column(batch, self.target), self.target, place)
+            target = of.whole_column(batch, self.target, coded=True)
+            y = of.labels(target, self.target, place)
         if labels and self.weight is not None:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
@@ -136,7 +137,7 @@ class Encoding:
         if found is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            X = np.array(found, dtype=self.dtype, order="C")
+            X = np.ascontiguousarray(found, dtype=self.dtype)
             return X if np.isfinite(X.sum()) else None
 
     def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> HostRowsLike:
@@ -148,7 +149,8 @@ class Encoding:
         # Hashed ones last, as their features are: the indices of sparse rows have to increase.
         for column, offset in sorted(columns, key=lambda pair: type(pair[0]) is Hashed):
             start = int(self._offsets[-1]) if type(column) is Hashed else offset
-            for values in column.values(of.whole_column(batch, column.name), place):
+            values_of = of.whole_column(batch, column.name, coded=type(column) is not Number)
+            for values in column.values(values_of, place):
                 of.check_range(values.value, self.dtype, column.name, place)
                 found.append(values.value)
                 at.append(values.feature + start)

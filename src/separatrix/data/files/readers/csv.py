@@ -19,6 +19,7 @@ from ....numeric.lazy import cached_property
 from ....numeric.threads import computed_ahead, n_threads
 from .csv_chunks import BYTE_ORDER_MARK, rows_of_file
 from .csv_lines import flaw, header, line_of
+from .csv_plain import PlainCsv
 from .csv_types import NUMERIC, ColumnTypes
 from .paths import Files
 from .reader import Piece, Place, TypesRefuted
@@ -133,7 +134,8 @@ class CsvReader(TableFiles):
             chunks = rows_of_file(path, comma_separated, delimiter(path), size)
             filled = (rows for rows in chunks if rows.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
             numbered = zip(chain([True], repeat(False)), filled, strict=False)
-            parse = partial(self._rows, delimiter(path), names, types, text)
+            plain = None if text else PlainCsv(names, types, delimiter(path))
+            parse = partial(self._rows, delimiter(path), names, types, plain)
             try:
                 for batches in computed_ahead(parse, numbered, n_threads(None)):
                     yield from batches
@@ -143,16 +145,19 @@ class CsvReader(TableFiles):
                 chunks.close()
 
     def _rows(
-        self, delimiter: str, names: list[str], types: dict[str, pa.DataType], as_text: bool,
-        chunk: tuple[bool, bytes],
+        self, delimiter: str, names: list[str], types: dict[str, pa.DataType],
+        plain: PlainCsv | None, chunk: tuple[bool, bytes],
     ) -> list[Any]:  # fmt: skip
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
         has_names, text = chunk
-        wide = wide_text(text, names, delimiter, has_names)
-        if wide is not None:
-            return [wide.select(list(types)) if as_text else wide.typed(types)]
         if not text.endswith((b"\r", b"\n")):  # Arrow refuses names alone without the end of a line
             text += b"\n"
+        found = plain.batch(text, has_names) if plain and text.endswith(b"\n") else None
+        if found is not None:
+            return [found] if found.num_rows else []
+        wide = wide_text(text, names, delimiter, has_names)
+        if wide is not None:
+            return [wide.typed(types) if plain else wide.select(list(types))]
         # Arrow leaves out the line of names, where none are given.
         given = None if has_names else names
         table = pacsv.read_csv(

@@ -53,14 +53,17 @@ class ColumnTypes:
         return iter(self.types.items())
 
     def add(self, batch: pa.RecordBatch | WideText, path: Path, start: int) -> None:
-        """Columns of text: rows of this file from this one on."""
+        """Columns of text: rows of this file from this one on.
+
+        Text may be a dictionary of distinct words in order of their first occurrence.
+        """
         names = batch.names if isinstance(batch, WideText) else batch.schema.names
         columns: Iterable[int] = range(len(names))
         if isinstance(batch, WideText):
             places = np.arange(len(batch.values)).reshape(-1, len(names)).T
             columns = self._add_plain(names, batch.values, places, path, start)
         elif names and batch.num_rows <= FEW_ROWS:
-            text = pa.concat_arrays(batch.columns)
+            text = pa.concat_arrays([column.cast(pa.string()) for column in batch.columns])
             places = np.arange(len(text)).reshape(len(names), -1)
             columns = self._add_plain(names, text, places, path, start)
         for number in columns:
@@ -102,6 +105,9 @@ class ColumnTypes:
         return others
 
     def _add(self, name: str, column: pa.Array, path: Path, start: int) -> None:
+        if pa.types.is_dictionary(column.type):
+            self._add_distinct(name, column, path, start)
+            return
         if self.types[name] != pa.string():
             fitting = (type for type in WIDER[self.types[name]] if _holds(column, type))
             self.types[name] = next(fitting, pa.string())
@@ -115,6 +121,18 @@ class ColumnTypes:
             at = pc.index(_is_number(values), True).as_py()
             if at >= 0:
                 self.numbers[name] = values[at].as_py()
+
+    def _add_distinct(self, name: str, column: pa.DictionaryArray, path: Path, start: int) -> None:
+        """A column that is known to be text, as a dictionary."""
+        if name in self.words and name in self.numbers:
+            return
+        is_number = _is_number(column.dictionary).to_pylist()
+        if name not in self.words and False in is_number:
+            code = is_number.index(False)
+            row = int(np.argmax(column.indices.to_numpy(zero_copy_only=False) == code))
+            self.words[name] = Word(column.dictionary[code].as_py(), path, start + row)
+        if name not in self.numbers and True in is_number:
+            self.numbers[name] = column.dictionary[is_number.index(True)].as_py()
 
     def __add__(self, other: ColumnTypes) -> ColumnTypes:
         """The types from the rows of both; rows of the other come after these."""
