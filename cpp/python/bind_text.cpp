@@ -108,6 +108,12 @@ nb::object csv_rows(Bytes text, int delimiter, bool has_names, Bytes kinds, Ints
   return nb::make_tuple(rows.rows, words);
 }
 
+int64_t csv_end(Bytes text, int delimiter) {
+  nb::gil_scoped_release free;
+  return csv_rows_end(reinterpret_cast<const char*>(text.data()), int64_t(text.size()),
+                      char(delimiter));
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -118,6 +124,7 @@ void bind_text(nb::module_& m) {
         "indptr"_a.noconvert());
   m.def("csv_rows", &csv_rows, "text"_a, "delimiter"_a, "has_names"_a, "kinds"_a, "slots"_a,
         "numbers"_a.noconvert(), "codes"_a.noconvert());
+  m.def("csv_end", &csv_end, "text"_a, "delimiter"_a);
   nb::dict flaws;
   flaws["label"] = int(kLabel);
   flaws["feature"] = int(kFeature);

@@ -48,4 +48,8 @@ struct CsvRows {
 // False if the text is refused.
 bool parse_csv(const char* text, int64_t size, char delimiter, bool has_names, CsvRows& rows);
 
+// Where the last row ends that is whole, of a text that begins with a row; 0 if none does. Between
+// quotes lines end no row. -1 if there are quotes next to other characters than parsers agree on.
+int64_t csv_rows_end(const char* text, int64_t size, char delimiter);
+
 }  // namespace separatrix

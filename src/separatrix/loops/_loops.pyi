@@ -227,6 +227,7 @@ def svmlight_rows(
     indices: AnyArray,
     indptr: AnyArray,
 ) -> tuple[int, int, int, int, int]: ...
+def csv_end(text: AnyArray, delimiter: int) -> int: ...
 def csv_rows(
     text: AnyArray,
     delimiter: int,

@@ -53,3 +53,13 @@ def parse_csv(
     n, words = found
     columns = zip(codes[:, :n], words, strict=True)
     return CsvRows(numbers[:n], [Words(column, *word) for column, word in columns])
+
+
+def end_of_rows(text: AnyArray, delimiter: str) -> int | None:
+    """Where the last row ends that is whole, of text that begins with a row; 0 if none does.
+
+    Between quotes lines end no row. None if a quote is neither the first nor the last character of
+    a value, nor one of two: a slower parser knows what it means.
+    """
+    end = _loops.csv_end(text, ord(delimiter))
+    return None if end < 0 else end

@@ -144,10 +144,14 @@ class Encoding:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of
 
-        found, at = [], []
+        found, at, numbers = [], [], self._numbers(batch)
         columns = zip(self.columns, self._offsets[:-1].tolist(), strict=True)
         # Hashed ones last, as their features are: the indices of sparse rows have to increase.
         for column, offset in sorted(columns, key=lambda pair: type(pair[0]) is Hashed):
+            if numbers is not None and type(column) is Number:
+                found.append(numbers[column.name])
+                at.append(offset)
+                continue
             start = int(self._offsets[-1]) if type(column) is Hashed else offset
             values_of = of.whole_column(batch, column.name, coded=type(column) is not Number)
             for values in column.values(values_of, place):
@@ -158,6 +162,19 @@ class Encoding:
                     unknown[column.name] = values.unknown
         n = batch.num_rows
         return self._sparse(n, at, found) if self.storage == "csr" else self._dense(n, at, found)
+
+    def _numbers(self, batch: Batch) -> dict[str, Array] | None:
+        """The columns of numbers, looked at together; None if one has to be looked at by itself."""
+        from ..readers.wide import doubles
+
+        columns = [column for column in self.columns if type(column) is Number]
+        found = doubles(batch, [column.name for column in columns])
+        if found is None or any(column.indicator for column in columns):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(found.astype(self.dtype, copy=False).sum()):
+                return None
+        return dict(zip((column.name for column in columns), found.T, strict=True))
 
     def with_text_target(self) -> Encoding:
         """The same where labels are words."""
