@@ -199,30 +199,23 @@ void WordTable::grow() {
 
 int64_t csv_rows_end(const char* text, int64_t size, char delimiter) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  const char *const end = text + size, *gap = text, *found = text;
   const auto is_line_end = [](char c) { return c == '\n' || c == '\r'; };
-  const auto find_quote = [&](const char* p) {
-    return static_cast<const char*>(std::memchr(p, '"', size_t(end - p)));
-  };
-  const auto look = [&](const char* first, const char* last) {  // for the end of a line
-    while (last > first && !is_line_end(last[-1])) --last;
-    if (last > first) found = last;
-  };
-  const char* const first = std::string_view(text, size_t(size)).starts_with(kByteOrderMark)
-                                ? text + kByteOrderMark.size()
-                                : text;
-  while (const char* quote = find_quote(gap)) {
-    if (quote != first && (quote == text || (quote[-1] != delimiter && !is_line_end(quote[-1]))))
-      return -1;
-    look(gap, quote);
-    do {  // two quotes stand for one
-      quote = find_quote(quote + 1);
-      if (!quote || quote + 1 == end) return found - text;
-    } while (*++quote == '"');
-    if (*quote != delimiter && !is_line_end(*quote)) return -1;
-    gap = quote;
+  const char *p = text, *const end = text + size, *found = text;
+  const bool marked = std::string_view(text, size_t(size)).starts_with(kByteOrderMark);
+  const char* const first = marked ? text + kByteOrderMark.size() : text;
+  for (; p < end; ++p) {
+    if (is_line_end(*p)) {
+      if (*p == '\n' || p + 1 < end) found = p + 1;  // else perhaps of CR LF
+    } else if (*p == '"') {
+      if (p != first && (p == text || (p[-1] != delimiter && !is_line_end(p[-1])))) return -1;
+      do {  // two quotes stand for one
+        for (++p; p < end && *p != '"';) ++p;
+        if (p >= end - 1) return found - text;
+      } while (*++p == '"');
+      if (*p != delimiter && !is_line_end(*p)) return -1;
+      --p;
+    }
   }
-  look(gap, end - (size > 0 && end[-1] == '\r'));  // perhaps of CR LF
   return found - text;
 }
 

@@ -216,8 +216,7 @@ def codes_of(column: pa.Array) -> tuple[Ints, list[Any]]:
     """The number of each row's value among the distinct values, the last of which may be None."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    values: list[Any] = column.dictionary.to_pylist()
-    codes = column.indices
+    values, codes = column.dictionary.to_pylist(), column.indices
     if codes.null_count:
         codes = codes.fill_null(len(values))
         values.append(None)
@@ -283,8 +282,11 @@ def weights(column: pa.Array, name: str, place: Place) -> Array:
 def numbers_among(known: pa.Array, column: pa.Array) -> Ints:
     """The number of each value among the known ones, None a value too; -1 where it is none."""
     if pa.types.is_dictionary(column.type):
-        values = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
-        return numbers_among(known, values)[column.indices.fill_null(len(values) - 1).to_numpy()]
+        of_values, codes = numbers_among(known, column.dictionary), column.indices
+        if codes.null_count:
+            null = numbers_among(known, pa.nulls(1, column.dictionary.type))
+            of_values, codes = np.append(of_values, null), codes.fill_null(len(of_values))
+        return of_values[codes.to_numpy()]
     found = pc.index_in(column, value_set=known).fill_null(-1)
     numbers: Ints = found.to_numpy().astype(np.int64)
     return numbers

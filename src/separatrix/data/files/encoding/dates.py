@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ..readers.reader import Place
 from ..readers.tables import kind_is_text
 from .columns import TYPES
+from .encoders import DATE_PARTS
 
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 SECONDS = pa.timestamp("s")
@@ -64,11 +65,20 @@ def date_parts(column: pa.Array, name: str, parts: Sequence[str], place: Place) 
         found = _cast(column.dictionary)
         if found is None:
             return date_parts(column.dictionary_decode(), name, parts, place)
-        values = [PARTS[part].values(found).take(column.indices) for part in parts]
+        values = [_of_codes(part, found, column.indices) for part in parts]
     else:
         found = seconds_of(column, name, place)
         values = [PARTS[part].values(found) for part in parts]
     return pa.RecordBatch.from_arrays(values, names=[f"{name}_{part}" for part in parts])
+
+
+def _of_codes(part: str, seconds: pa.Array, codes: pa.Array) -> pa.Array:
+    """A part of distinct dates, each of which stands in the rows that have its code."""
+    values = PARTS[part].values(seconds)
+    if DATE_PARTS[part] == "number":
+        return values.take(codes)
+    distinct = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(codes), distinct.dictionary)
 
 
 def seconds_of(column: pa.Array, name: str, place: Place) -> pa.Array:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
+from ....loops.gathered_rows import gather_rows
 from ....numeric.checks import is_number
 from ....numeric.lazy import cached_property
 from ....numeric.types import AnyArray, Array, Ints
@@ -224,13 +225,10 @@ class Encoding:
         return X
 
     def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
-        data = np.empty((n, len(values)), dtype=self.dtype)
-        indices = np.empty((n, len(values)), dtype=np.int32)
+        all_values, features = np.empty((len(at), n)), np.empty((len(at), n), dtype=np.int32)
         for j, (feature, value) in enumerate(zip(at, values, strict=True)):
-            indices[:, j], data[:, j] = feature, value
-        kept = data != 0.0
-        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
-        X = CsrRows(data[kept], indices[kept], indptr.astype(np.int32), self.n_features)
+            features[j], all_values[j] = feature, value
+        X = CsrRows(*gather_rows(all_values, features, self.n_features, self.dtype))
         if sum(type(column) is Hashed for column in self.columns) < 2:
             return X
         # Columns that share features come in any order, and may meet in one.
