@@ -320,10 +320,9 @@ void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::tuple c
 }
 
 // How many values are not 0: they are gathered row by row, with room for all.
-template <class Value>
 int64_t gathered(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
                  nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> features,
-                 nb::ndarray<Value, nb::c_contig, nb::device::cpu> data,
+                 Output data,
                  nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indices,
                  nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indptr) {
   const Size columns{"columns", int64_t(values.shape(0))}, n{"rows", int64_t(values.shape(1))};
@@ -367,9 +366,7 @@ void bind_batch(nb::module_& m) {
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());
   m.def("copy_columns", &copy_of_columns, "rows"_a, "place"_a, "next"_a.noconvert(), "columns"_a);
-  m.def("gather_rows", &gathered<float>, "values"_a, "features"_a, "data"_a.noconvert(),
-        "indices"_a.noconvert(), "indptr"_a.noconvert());
-  m.def("gather_rows", &gathered<double>, "values"_a, "features"_a, "data"_a.noconvert(),
+  m.def("gather_rows", &gathered, "values"_a, "features"_a, "data"_a.noconvert(),
         "indices"_a.noconvert(), "indptr"_a.noconvert());
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;

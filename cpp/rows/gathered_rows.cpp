@@ -2,26 +2,20 @@
 
 namespace separatrix {
 
-template <class Value>
 int64_t gather_rows(const double* values, const int32_t* features, int64_t columns, int64_t n,
-                    Value* data, int32_t* indices, int32_t* indptr) {
+                    double* data, int32_t* indices, int32_t* indptr) {
   int64_t count = 0;
   indptr[0] = 0;
   for (int64_t row = 0; row < n; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
-      const auto value = Value(values[column * n + row]);
+      const double value = values[column * n + row];
       data[count] = value;  // and the next takes its place if it is 0
       indices[count] = features[column * n + row];
-      count += value != Value(0);
+      count += value != 0.0;
     }
     indptr[row + 1] = int32_t(count);
   }
   return count;
 }
-
-template int64_t gather_rows(const double*, const int32_t*, int64_t, int64_t, float*, int32_t*,
-                             int32_t*);
-template int64_t gather_rows(const double*, const int32_t*, int64_t, int64_t, double*, int32_t*,
-                             int32_t*);
 
 }  // namespace separatrix

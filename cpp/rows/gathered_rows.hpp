@@ -7,14 +7,8 @@
 namespace separatrix {
 
 // Column after column, a value and its feature for each of n rows. Zeros are left out; data and
-// indices need room for all others. Returns how many there are.
-template <class Value>
+// indices need room for all values. Returns how many are not 0.
 int64_t gather_rows(const double* values, const int32_t* features, int64_t columns, int64_t n,
-                    Value* data, int32_t* indices, int32_t* indptr);
-
-extern template int64_t gather_rows(const double*, const int32_t*, int64_t, int64_t, float*,
-                                    int32_t*, int32_t*);
-extern template int64_t gather_rows(const double*, const int32_t*, int64_t, int64_t, double*,
-                                    int32_t*, int32_t*);
+                    double* data, int32_t* indices, int32_t* indptr);
 
 }  // namespace separatrix

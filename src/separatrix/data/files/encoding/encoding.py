@@ -227,8 +227,9 @@ class Encoding:
     def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
         all_values, features = np.empty((len(at), n)), np.empty((len(at), n), dtype=np.int32)
         for j, (feature, value) in enumerate(zip(at, values, strict=True)):
-            features[j], all_values[j] = feature, value
-        X = CsrRows(*gather_rows(all_values, features, self.n_features, self.dtype))
+            features[j], all_values[j] = feature, value.astype(self.dtype, copy=False)
+        found = gather_rows(all_values, features, self.n_features)
+        X = CsrRows(found.data.astype(self.dtype, copy=False), *found[1:])
         if sum(type(column) is Hashed for column in self.columns) < 2:
             return X
         # Columns that share features come in any order, and may meet in one.

@@ -5,6 +5,7 @@ They are found by a pass of their own, or guessed from the first rows and checke
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
@@ -28,7 +29,7 @@ from .tables import TableFiles, check_same_names, explained, plain_names
 from .wide import FALSE, TRUE, WideBatch, wide_text
 
 CHUNK_BYTES = 1 << 21  # of text at once: of half as many each row takes a fifth longer
-PIECE_ROWS = 1 << 15  # those of a chunk, in most files: smaller pieces take longer in all
+WHOLE_CHUNKS = 1 << 13  # rows from which pieces end only where chunks do, which are small anyway
 GUESS_BYTES = 1 << 18  # of text from which types are guessed
 WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for each column
 
@@ -44,7 +45,7 @@ class CsvReader(TableFiles):
     format = "csv"
 
     def __init__(self, files: Files, block_rows: int) -> None:
-        super().__init__(files, max(block_rows, PIECE_ROWS))
+        super().__init__(files, block_rows if block_rows < WHOLE_CHUNKS else sys.maxsize)
         self.text: set[str] = set()
 
     @property
