@@ -1,4 +1,4 @@
-"""What reading CSV costs: tables of numbers and of mixed columns against pyarrow, and a cached pass.
+"""What reading CSV costs: numbers and mixed columns against pyarrow, and a cached pass.
 
     python -m benchmarks.csv_report               2,000,000 rows
     python -m benchmarks.csv_report --rows 200000 --rounds 3
@@ -7,7 +7,7 @@
 pyarrow only parses: it has no types to confirm, no classes to find and nothing to encode. A cached
 pass is compared with a bare read of the same file into a small buffer, which stays in the
 processor's cache, and with ``numpy.fromfile``, which fills new memory as every block has to.
-All calls of a round alternate. Medians of the rounds, in seconds of processor time and of wall time.
+All calls of a round alternate; medians of the rounds, in seconds of processor and wall time.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,7 @@ def parsed(text, kinds, delimiter=",", has_names=False):
         elif kind == WORD:
             codes, offsets, words = found.words[slot]
             ends = struct.unpack(f"{len(offsets) // 4}i", offsets)
-            distinct = [words[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)]
+            distinct = [words[a:b].decode() for a, b in pairwise(ends)]
             assert len(set(distinct)) == len(distinct)
             assert not codes.size or codes.max() == len(distinct) - 1
             columns.append([None if code < 0 else distinct[code] for code in codes.tolist()])
@@ -67,7 +68,7 @@ def test_a_text():
     assert parsed(text, [NUMBER, WORD, NUMBER], has_names=True) == [
         [1.5, None, 2.0, -1e5, 5.0], ["x", 'y "q",\n', "x", None, None], [3.0, None, 4.0, 0.5, 0.0]
     ]  # fmt: skip
-    assert parsed(text, [SKIP, WORD, SKIP], has_names=True) == [['x', 'y "q",\n', "x", None, None]]
+    assert parsed(text, [SKIP, WORD, SKIP], has_names=True) == [["x", 'y "q",\n', "x", None, None]]
     assert parsed("\n\r\n", [NUMBER]) == [[]]
     assert parsed("", [WORD, NUMBER]) == [[], []]
     assert parsed("x\t1\n", [WORD, NUMBER], "\t") == [["x"], [1.0]]
@@ -102,8 +103,8 @@ def test_missing_values_are_those_of_arrow(word, quoted):
 
 
 FIELDS = [
-    "", "NA", "nan", "-nan", "1", "-0", "0.0", "007", "1.", ".5", "-.5e3", "1e5", "1E-7", " 3", "4 ",
-    "\t5", "12345678901234567890", "0.1234567890123456789", "9007199254740993", "1e300", "1e-290",
+    "", "NA", "nan", "-nan", "1", "-0", "0.0", "007", "1.", ".5", "-.5e3", "1e5", "1E-7", " 3",
+    "4 ", "\t5", "12345678901234567890", "0.1234567890123456789", "9007199254740993", "1e300", "1e-290",
     "1e308", "1e309", "4e-320", "-1.#IND", "inf", "+3", "é", "a b", '"q"', '"1.5"', '"a,b"',
     '"a""b"', '"l\nm"', '"l\r\nm"', '""', '""""', '"NA"', "x\"", "'s'", "true",
 ]  # fmt: skip

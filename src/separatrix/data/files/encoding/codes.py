@@ -61,7 +61,7 @@ class LabelCodes:
         return codes
 
     def _known(self, y: AnyArray) -> Ints:
-        """Codes of labels found before, -1 of others: comparing with a few is faster than a sort."""
+        """Codes of labels found before, else -1; to compare with a few is faster than a sort."""
         codes = np.full(len(y), -1, dtype=np.int64)
         if len(self.values) <= FEW_LABELS:
             for code, value in enumerate(self.values):

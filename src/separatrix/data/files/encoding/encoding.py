@@ -169,8 +169,10 @@ class Encoding:
         from ..readers.wide import doubles
 
         columns = [column for column in self.columns if type(column) is Number]
+        if not columns or any(column.indicator for column in columns):
+            return None
         found = doubles(batch, [column.name for column in columns])
-        if found is None or any(column.indicator for column in columns):
+        if found is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(found.astype(self.dtype, copy=False).sum()):

@@ -28,7 +28,9 @@ from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, check_same_names, explained, plain_names
 from .wide import FALSE, TRUE, WideBatch, wide_text
 
-CHUNK_BYTES = 1 << 21  # of text at once: of half as many each row takes a fifth longer
+CHUNK_BYTES = 1 << 19  # of text at once
+MANY_WORDS, WORDY = 0.25, 4
+"""Share of columns of words from which chunks are larger: each takes some time in every chunk."""
 WHOLE_CHUNKS = 1 << 13  # rows from which pieces end only where chunks do, which are small anyway
 GUESS_BYTES = 1 << 18  # of text from which types are guessed
 WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for each column
@@ -134,8 +136,11 @@ class CsvReader(TableFiles):
         with self.files.unchanged(path):
             names = header(path)
             plain = None if text else PlainCsv(names, types, delimiter(path))
-            most = CHUNK_BYTES if plain else min(CHUNK_BYTES, GUESS_BYTES)
-            size = most * (1 + len(names) // WIDE)
+            size = min(CHUNK_BYTES, GUESS_BYTES)
+            if plain is not None:
+                many = len(plain.words) >= MANY_WORDS * len(names)
+                size = CHUNK_BYTES * (WORDY if many else 1)
+            size *= 1 + len(names) // WIDE
             chunks = rows_of_file(path, comma_separated, delimiter(path), size)
             filled = filter(_has_rows, chunks)
             numbered = zip(chain([True], repeat(False)), filled, strict=False)
