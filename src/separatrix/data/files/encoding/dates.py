@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from ..readers.reader import Place
 from ..readers.tables import kind_is_text
 from .columns import TYPES
-from .encoders import DATE_PARTS
 
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 SECONDS = pa.timestamp("s")
@@ -30,6 +29,8 @@ class DatePart:
     of: Callable[[pa.Array], pa.Array]
     type: str = "whole"
     """One of ``columns.TYPES``."""
+    few: bool = False
+    """Whether it has few values: a category, not a number."""
 
     def values(self, seconds: pa.Array) -> pa.Array:
         """This part of dates that were counted in seconds."""
@@ -46,7 +47,7 @@ def _days(seconds: pa.Array) -> pa.Array:
 
 PARTS: dict[str, DatePart] = {
     "year": DatePart(pc.year), "month": DatePart(pc.month), "day": DatePart(pc.day),
-    "weekday": DatePart(_weekday, "text"), "hour": DatePart(pc.hour), "days": DatePart(_days),
+    "weekday": DatePart(_weekday, "text", few=True), "hour": DatePart(pc.hour), "days": DatePart(_days),
 }  # fmt: skip
 """Those of ``DATE_PARTS``; ``days`` are counted from 1970-01-01, ``day`` within the month."""
 
@@ -75,7 +76,7 @@ def date_parts(column: pa.Array, name: str, parts: Sequence[str], place: Place) 
 def _of_codes(part: str, seconds: pa.Array, codes: pa.Array) -> pa.Array:
     """A part of distinct dates, each of which stands in the rows that have its code."""
     values = PARTS[part].values(seconds)
-    if DATE_PARTS[part] == "number":
+    if not PARTS[part].few:
         return values.take(codes)
     distinct = values.dictionary_encode()
     return pa.DictionaryArray.from_arrays(distinct.indices.take(codes), distinct.dictionary)
