@@ -46,8 +46,9 @@ def _days(seconds: pa.Array) -> pa.Array:
 
 
 PARTS: dict[str, DatePart] = {
-    "year": DatePart(pc.year), "month": DatePart(pc.month), "day": DatePart(pc.day),
-    "weekday": DatePart(_weekday, "text", few=True), "hour": DatePart(pc.hour), "days": DatePart(_days),
+    "year": DatePart(pc.year), "month": DatePart(pc.month, few=True), "day": DatePart(pc.day),
+    "weekday": DatePart(_weekday, "text", few=True), "hour": DatePart(pc.hour, few=True),
+    "days": DatePart(_days),
 }  # fmt: skip
 """Those of ``DATE_PARTS``; ``days`` are counted from 1970-01-01, ``day`` within the month."""
 
