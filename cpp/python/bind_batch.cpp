@@ -8,6 +8,7 @@
 #include "threads/ordered_reduction.hpp"
 #include "rows/csr_columns.hpp"
 #include "rows/csr_indices.hpp"
+#include "rows/gathered_rows.hpp"
 
 namespace separatrix {
 
@@ -318,6 +319,23 @@ void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::tuple c
   expect(fit, "next: an entry beyond the room there is");
 }
 
+// How many values are not 0: they are gathered row by row, with room for all.
+int64_t gathered(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
+                 nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> features,
+                 Output data,
+                 nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indices,
+                 nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indptr) {
+  const Size columns{"columns", int64_t(values.shape(0))}, n{"rows", int64_t(values.shape(1))};
+  const Size room{"values", checked_product(columns.value, n.value)};
+  check_arrays({{"values", values, {columns, n}}, {"features", features, {columns, n}},
+                {"data", data, {room}}, {"indices", indices, {room}},
+                {"indptr", indptr, {{"rows + 1", n.value + 1}}}});
+  expect(room.value <= INT32_MAX, "values: expected fewer than 2**31");
+  nb::gil_scoped_release free;
+  return gather_rows(values.data(), features.data(), columns.value, n.value, data.data(),
+                     indices.data(), indptr.data());
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -348,6 +366,8 @@ void bind_batch(nb::module_& m) {
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());
   m.def("copy_columns", &copy_of_columns, "rows"_a, "place"_a, "next"_a.noconvert(), "columns"_a);
+  m.def("gather_rows", &gathered, "values"_a, "features"_a, "data"_a.noconvert(),
+        "indices"_a.noconvert(), "indptr"_a.noconvert());
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;
   flaws["offsets"] = int(kOffsets);

@@ -96,7 +96,7 @@ class Survey:
         options = self.options
         y = None
         if options.target is not None:
-            y = labels(whole_column(batch, options.target), options.target, place)
+            y = labels(whole_column(batch, options.target, coded=True), options.target, place)
         if options.weight is not None:
             given = weights(whole_column(batch, options.weight), options.weight, place)
         weight = given
@@ -105,7 +105,7 @@ class Survey:
             weight = np.where(out, 0.0, 1.0 if given is None else given)
         self.numbers.add(batch, weight, place)
         for name, column in self.categories.items():
-            column.add(whole_column(batch, name), weight, place)
+            column.add(whole_column(batch, name, coded=True), weight, place)
         self.n_read += batch.num_rows
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)
