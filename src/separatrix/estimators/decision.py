@@ -275,7 +275,7 @@ class Deciding:
                 f"both classes, {classes.tolist()!r}, and no other: use more rows"
             )
         scores = getattr(self, "decision_function")(X)[rows]  # noqa: B009
-        nearest = loss.score_at(share) if hasattr(loss, "score_at") else 0.0
+        nearest = loss.score_at(share) if loss and hasattr(loss, "score_at") else 0.0
         score = cheapest_score(scores, labels[rows] == classes[1], weights[rows], table, nearest)
         threshold = score
         if loss is not None and hasattr(loss, "probability"):

@@ -146,7 +146,7 @@ def test_a_threshold_by_costs_is_measured_on_other_rows(folder, capsys):
     code, found = told(capsys, *FIT, "--cost", "fp=1,fn=6")
     assert code == 0
     model, source = separatrix.load("m.sep"), held_out()
-    labels, weight = rows_of(source)
+    labels, _ = rows_of(source)
     scores, n = model.decision_function(source), len(labels)
     chosen = deciding.choosing_weights(source) > 0.0
     counts = [np.count_nonzero(chosen & (labels == c)) for c in ("iris", "rose")]

@@ -36,7 +36,8 @@ def shown(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, (float, np.floating)):
-        return f"{value:,.0f}" if value == int(value) and abs(value) >= 10.0 else f"{value:.4g}"
+        x = float(value)
+        return f"{x:,.0f}" if abs(x) >= 10.0 and x.is_integer() else f"{x:.4g}"
     return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
