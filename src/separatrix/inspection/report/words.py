@@ -8,9 +8,8 @@ import numpy as np
 
 from ..displays.classifiers import last_step
 
-MOST_LETTERS = 200
-"""Longest name in a table; plots show fewer letters."""
-MOST_PLOTTED_LETTERS = 30
+MOST_LETTERS, MOST_PLOTTED_LETTERS = 200, 30
+"""Longest name in a table and in a plot."""
 UNPROVEN = {
     "closed form": "The fit is the solution of linear equations, and is not proven further.",
     "tol": "Progress ended; the distance from the minimum is not proven.",
