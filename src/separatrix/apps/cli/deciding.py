@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 import separatrix
 
-from .figures import labels_and_weights
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EXAMPLES = "fp=1,fn=5 for two classes, 'a:b=5' (b predicted for a), or a CSV file"
 
@@ -80,6 +78,10 @@ class DecisionOptions:
                 "--cost chooses the threshold on held-out rows, and --test 0 holds out none: use "
                 "--test above 0, or --threshold"
             )
+        import numpy as np
+
+        from .figures import labels_and_weights
+
         labels, _ = labels_and_weights(source.validation)
         found = np.unique(labels[choosing_weights(source.validation) > 0.0]).tolist()
         if len(found) < 2:
@@ -111,11 +113,15 @@ def _has_probabilities(loss: str) -> bool:
     return hasattr(separatrix.LinearClassifier(loss), "predict_proba")
 
 
-def choosing_weights(held_out: Any) -> NDArray[np.float64]:
+def choosing_weights(held_out: Any) -> NDArray[Any]:
     """The weights of the half of the rows on which a threshold is chosen; 0 for the others.
 
     Half of the rows of every class, always the same.
     """
+    import numpy as np
+
+    from .figures import labels_and_weights
+
     labels, weights = labels_and_weights(held_out)
     shuffled = np.random.default_rng(0).permutation(len(labels))
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -124,7 +130,7 @@ def choosing_weights(held_out: Any) -> NDArray[np.float64]:
     return found
 
 
-def report_weights(model: Any, held_out: Any) -> NDArray[np.float64] | None:
+def report_weights(model: Any, held_out: Any) -> NDArray[Any] | None:
     """The weights with which held-out rows are measured; None: their own.
 
     Rows on which the threshold was chosen have weight 0.
@@ -132,6 +138,8 @@ def report_weights(model: Any, held_out: Any) -> NDArray[np.float64] | None:
     decision = getattr(model, "decision_", None)
     if decision is None or decision.tuned_on is None:
         return None
+    from .figures import labels_and_weights
+
     labels, weights = labels_and_weights(held_out)
     chosen = choosing_weights(held_out)
     return weights - chosen if decision.was_tuned_on(labels, chosen) else None

@@ -12,10 +12,8 @@ import separatrix
 
 from . import arguments as arg
 from .deciding import decision_facts, decision_words
-from .figures import fit_facts, important, proof_line, selection_line
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
-from .report import show_coefficients
 from .written import goes_to_stdout
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
@@ -23,6 +21,9 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
     """Show a model file: what was fitted, how the fit ended, its strongest features."""
+    from .figures import fit_facts, important, proof_line, selection_line
+    from .report import show_coefficients
+
     estimator = loaded(model)
     split = getattr(estimator, "split_", None)
     found: dict[str, Any] = {

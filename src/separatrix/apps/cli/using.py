@@ -6,19 +6,15 @@ import csv
 import io
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
 
-from ...data.files.readers.formats import known_format
 from . import arguments as arg
 from .deciding import DecisionOptions, report_weights
 from .dialect import Dialect, with_decimal
-from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
-from .report import show_measures
 from .written import check_report, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
@@ -56,6 +52,8 @@ def predict(
             )
         )
     if json:
+        import numpy as np
+
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
         rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
@@ -75,6 +73,8 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:
+    from ...data.files.readers.formats import known_format
+
     binary = known_format(output) in BINARY
     if paths and known_format(paths[0]) in BINARY:
         _write_arrow(paths, found, file, output if binary else None)
@@ -133,6 +133,8 @@ def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
+    from ...data.files.readers.formats import known_format
+
     parquet = known_format(paths[0]) == "parquet"
     rows = ds.dataset(paths, format="parquet" if parquet else "ipc")
     names = _new_names(rows.schema.names, found)
@@ -169,6 +171,9 @@ def evaluate(
     On the file of its fit, only the held-out rows are used, without those that chose its threshold;
     on any other file, all rows. With --threshold the model decides by another one, for this once.
     """
+    from .figures import class_counts, measure
+    from .report import show_measures
+
     estimator = loaded(model)
     check_report(report, model, *data)
     with opened(data, format) as paths:
@@ -195,7 +200,7 @@ def evaluate(
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
     if weights is not None:
-        n = rows.n_rows - int(np.count_nonzero(weights))
+        n = rows.n_rows - judge.figures["rows"]
         out.print(f"{n:,} of these rows chose the threshold and are not measured.")
     out.print(printable(judge.decision))
     show_measures(out, {"evaluated": found})

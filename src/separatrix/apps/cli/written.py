@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...data.files.readers.formats import CODECS
 from ...numeric.replaced import descriptor_of, replaced
 from .inputs import check_output
 
@@ -22,6 +21,8 @@ def written(output: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    from ...data.files.readers.formats import CODECS
+
     codec = CODECS.get(Path(output).suffix)
     with replaced(Path(output)) as file:
         if codec is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ def given_rows(
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     if not isinstance(X, Source):
         source = clf._source(X, y, sample_weight)
-        return Given(source, clf.cv, metadata, X, np.asarray(y))
+        return Given(source, _repeatable(clf.cv), metadata, X, np.asarray(y))
     if not isinstance(X, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(
@@ -40,7 +41,12 @@ def given_rows(
     if checks.is_integer(cv):
         cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
     scored = None if scoring in (None, "loss") else as_arrays(X)
-    return Given(source, cv, metadata, np.empty((len(labels), 0)), labels, scored)
+    return Given(source, _repeatable(cv), metadata, np.empty((len(labels), 0)), labels, scored)
+
+
+def _repeatable(cv: Any) -> Any:
+    """The same folds for each ``l1_ratio``: an iterator of them would be empty for the second."""
+    return list(cv) if isinstance(cv, Iterator) else cv
 
 
 def occupied(settings: FitSettings, given: Given, standardize: bool) -> tuple[FitSettings, Given]:
