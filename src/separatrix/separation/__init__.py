@@ -17,7 +17,7 @@ from . import single_features
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Decision
+from .search import ProvenVerdict
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -101,7 +101,12 @@ def decide(
 
 
 def _result(
-    rows: SignedRows, powers: Ints, decision: Decision, exact: bool, names: list[str], pairs: Any
+    rows: SignedRows,
+    powers: Ints,
+    decision: ProvenVerdict,
+    exact: bool,
+    names: list[str],
+    pairs: Any,
 ) -> Separability:
     decision.direction, decision.exact_direction = as_given(
         rows, powers, decision.direction, decision.exact_direction
@@ -162,7 +167,7 @@ def _names(given: Any, X: Any, d: int) -> list[str]:
     return names
 
 
-def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str, Any]:
+def _certificate(rows: SignedRows, decision: ProvenVerdict, exact: bool) -> dict[str, Any]:
     def of(weights: Any) -> Any:
         if weights is None:
             return None

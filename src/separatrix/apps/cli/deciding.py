@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import separatrix
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 EXAMPLES = "fp=1,fn=5 for two classes, 'a:b=5' (b predicted for a), or a CSV file"
@@ -114,7 +113,7 @@ def _has_probabilities(loss: str) -> bool:
     return hasattr(separatrix.LinearClassifier(loss), "predict_proba")
 
 
-def choosing_weights(held_out: Any) -> NDArray[np.float64]:
+def choosing_weights(held_out: Any) -> NDArray[Any]:
     """The weights of the half of the rows on which a threshold is chosen; 0 for the others.
 
     Half of the rows of every class, always the same.
@@ -131,7 +130,7 @@ def choosing_weights(held_out: Any) -> NDArray[np.float64]:
     return found
 
 
-def report_weights(model: Any, held_out: Any) -> NDArray[np.float64] | None:
+def report_weights(model: Any, held_out: Any) -> NDArray[Any] | None:
     """The weights with which held-out rows are measured; None: their own.
 
     Rows on which the threshold was chosen have weight 0.

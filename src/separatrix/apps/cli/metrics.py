@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import separatrix
+
 from .inputs import choice
 
 METRICS = {
@@ -29,10 +31,15 @@ def check_metric(metric: str | None, searched: bool, loss: str) -> None:
             f"--metric {metric}: it chooses the penalty, but the penalty is given: leave out "
             "--metric, or let the penalty be searched (--l2 auto)"
         )
-    if metric == "loss" and loss == "perceptron":
+    if metric == "loss" and _is_least_at_zero(loss):
         raise ValueError(
-            "--metric loss: the perceptron loss is least at zero weights: use --metric accuracy"
+            f"--metric loss: the {loss} loss is least at zero weights: use --metric accuracy"
         )
+
+
+def _is_least_at_zero(loss: str) -> bool:
+    """Whether the loss would choose zero weights, as the perceptron loss does."""
+    return bool(separatrix.get_loss(loss).for_classes(2).homogeneous)
 
 
 def scoring_of(metric: str | None, loss: str, classes: Any, model: Any) -> Any:
@@ -40,8 +47,8 @@ def scoring_of(metric: str | None, loss: str, classes: Any, model: Any) -> Any:
 
     With more than two classes: the mean over the classes, each against the others.
     """
-    if metric is None:  # accuracy for the perceptron loss, which is least at zero weights
-        return None if loss == "perceptron" else "loss"
+    if metric is None:
+        return None if _is_least_at_zero(loss) else "loss"
     if metric in ("loss", "accuracy"):
         return "loss" if metric == "loss" else None
     has_probabilities = hasattr(model, "predict_proba")

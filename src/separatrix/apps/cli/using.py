@@ -201,7 +201,7 @@ def evaluate(
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
     if weights is not None:
-        n = rows.n_rows - int((weights != 0.0).sum())
+        n = rows.n_rows - judge.figures["rows"]
         out.print(f"{n:,} of these rows chose the threshold and are not measured.")
     out.print(printable(judge.decision))
     show_measures(out, {"evaluated": found})

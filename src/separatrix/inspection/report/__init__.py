@@ -58,7 +58,7 @@ class Report:
     >>> clf = LinearClassifier(l2=1e-3, standardize=True).fit(X_train, y_train)
     >>> report = Report(clf, X_test, y_test)
     >>> round(report.figures["auc"], 3), report.figures["undefined"]
-    (0.993, [])
+    (0.991, [])
     >>> report.save("report.html")  # doctest: +SKIP
     """
 

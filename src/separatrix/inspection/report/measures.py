@@ -22,7 +22,7 @@ MOST_CONFUSED = 8
 """Most classes of a confusion matrix."""
 MOST_RANKED = 100
 """Most classes whose AUC, average precision and calibration are computed: each sorts all rows."""
-BINS = 10
+BINS = 10  # groups of calibration
 
 
 def measures(rows: ScoredRows, decision: Decision | None) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-MOST_LISTED = 5
+MOST_LISTED = 5  # labels in a sentence
 
 
 def _listed(labels: list[Any]) -> str:

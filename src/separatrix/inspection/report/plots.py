@@ -26,7 +26,7 @@ MOST_POINTS = 1000
 """Most points of a curve."""
 TOP = 20
 """Most features in the plot of coefficients."""
-SETTINGS = {
+SETTINGS: Any = {
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",  # text stays text: any script can be shown
     "svg.hashsalt": "separatrix",  # the same file each time

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..displays.classifiers import last_step
 
-MOST_LETTERS = 200
-"""Longest name in a table; plots show fewer letters."""
-MOST_PLOTTED_LETTERS = 30
+MOST_LETTERS, MOST_PLOTTED_LETTERS = 200, 30
+"""Longest name in a table and in a plot."""
 UNPROVEN = {
     "closed form": "The fit is the solution of linear equations, and is not proven further.",
     "tol": "Progress ended; the distance from the minimum is not proven.",
@@ -36,7 +35,8 @@ def shown(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, (float, np.floating)):
-        return f"{value:,.0f}" if value == int(value) and abs(value) >= 10.0 else f"{value:.4g}"
+        x = float(value)
+        return f"{x:,.0f}" if abs(x) >= 10.0 and x.is_integer() else f"{x:.4g}"
     return f"{value:,}" if isinstance(value, int) else clean(value)
 
 
