@@ -142,7 +142,8 @@ def test_the_page_on_diagnose_runs():
 
 def test_the_page_on_diagnose_has_every_cause_and_no_other():
     listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
-    assert set(listed) == {cause for cause, _ in FIRST}
+    leak = "one feature separates"  # a fit with it has not gone wrong: see inspection/test_leaks.py
+    assert set(listed) == {leak} | {cause for cause, _ in FIRST}
     assert len(listed) == len(CAUSES)
 
 
