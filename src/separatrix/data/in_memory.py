@@ -9,12 +9,13 @@ import numpy as np
 
 from ..numeric.types import Array, Ints
 from .blocks import Block
+from .same_storage import SameStorage
 from .source import InMemory
 from .sum import Sum, T
 from .thresholds import ONE_THREAD_BYTES
 
 
-class InBlocks(InMemory):
+class InBlocks(SameStorage, InMemory):
     """Rows in memory that threads process block by block."""
 
     @abstractmethod
@@ -78,7 +79,6 @@ class InBlocks(InMemory):
         return self._each(part)[0]
 
     def row_norms(self, squared: bool = False) -> Array:
-        """``|x|`` of every row, or its square."""
         out = np.empty(len(self.y))
         self._write_rows(lambda block: block.rows.squared_norms(out[block.at]))
         return out if squared else np.sqrt(out)
