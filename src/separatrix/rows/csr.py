@@ -16,9 +16,7 @@ from ..numeric.tolerances import VANISHING
 from ..numeric.types import AnyArray, Array, Ints
 from .base import Storage
 from .host import HostRows
-from .thresholds import FEW_VALUES, GRAM_ROWS, OWN_GRAM_FEATURES, PRODUCT_ROWS
-
-FAR_FROM_0 = 1e4  # |mean| / scale: centring after the sum would keep 8 of 16 digits
+from .thresholds import FAR_FROM_0, FEW_VALUES, GRAM_ROWS, OWN_GRAM_FEATURES, PRODUCT_ROWS
 
 
 class CsrRows(CsrArrays, HostRows):
