@@ -15,8 +15,8 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
+from .in_memory import SameStorage
 from .row_state import RowChange, RowNumbers
-from .same_storage import SameStorage
 from .source import InMemory, Source
 from .sum import Sum, T
 
