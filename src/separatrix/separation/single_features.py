@@ -176,9 +176,10 @@ class Remaining:
         self.X, self.signs, self.ids = self.X[kept], self.signs[kept], self.ids[kept]
 
     def varying(self) -> Ints:
-        """Features that the intercept does not repeat."""
+        """Features that the intercept does not repeat; at least one, as a source needs it."""
         low, high = _range(self.X)
-        return np.flatnonzero(low != high if self.intercept else (low != 0.0) | (high != 0.0))
+        found = np.flatnonzero(low != high if self.intercept else (low != 0.0) | (high != 0.0))
+        return found if len(found) else np.zeros(1, np.int64)
 
     def source(self, features: Ints) -> ArraySource:
         """These rows, with some of the features."""
@@ -273,4 +274,12 @@ def _direction(
 
 
 def _renamed(weights: Weights | None, ids: Ints) -> Weights | None:
-    return None if weights is None else weights._replace(ids=ids[weights.ids])
+    """The same weights with other row numbers, in increasing order."""
+    if weights is None:
+        return None
+    renamed = ids[weights.ids]
+    order = np.argsort(renamed, kind="stable")
+    fractions = weights.fractions
+    if fractions is not None:
+        fractions = fractions._replace(numerators=fractions.numerators[order])
+    return Weights(renamed[order], weights.floats[order], fractions)

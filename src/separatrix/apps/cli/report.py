@@ -9,6 +9,7 @@ from rich.console import Console
 
 import separatrix
 
+from . import suggestions
 from .figures import (
     data_facts,
     data_lines,
@@ -47,7 +48,10 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
     found = []
     if rows is not source:
         for finding in separatrix.diagnose(model, rows).findings:
-            found.append({"cause": finding.cause, "sentence": finding.sentence})
+            options = suggestions.options(finding.changes)
+            advice = "" if options is None else f" Fit again with {options}."
+            sentence = finding.sentence + advice
+            found.append({"cause": finding.cause, "sentence": sentence, "options": options})
     return found
 
 
