@@ -152,7 +152,6 @@ def row_hash(first: int, count: int) -> AnyArray:
 
 
 def concatenated(blocks: list[Block]) -> Block:
-    """Concatenate blocks."""
     weight = None
     if any(block.weight is not None for block in blocks):
         weight = np.concatenate([block.weights for block in blocks])

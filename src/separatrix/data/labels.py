@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..numeric.types import AnyArray, Array, Ints
 from .containers import missing, opened, refuse_times
+from .thresholds import COUNTED_LABELS, SEARCHED_LABELS
 
-MOST_COUNTED, LOOKED_FOR = 1 << 16, 4  # largest ranges of labels to count, to search by value
 LONGEST_LABEL = 1000
 """Characters. NumPy stores every label of an array at the length of the longest: a label of a
 megabyte among a thousand rows would take 4 GB, in a fit and in every prediction."""
@@ -124,9 +124,9 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
     if y.dtype.kind not in "biu" or not y.size:
         return None
     least, most = int(y.min()), int(y.max())
-    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
+    if most - least > min(COUNTED_LABELS, len(y) // 2 - 1):
         return None
-    if most - least <= LOOKED_FOR:
+    if most - least <= SEARCHED_LABELS:
         between = [value for value in range(least + 1, most) if np.any(y == value)]
         return np.array(sorted({least, *between, most}), dtype=y.dtype)
     counts = np.bincount(y.astype(np.intp, copy=False) - least)

@@ -266,7 +266,6 @@ class InMemory(Source):
 
     @property
     def length(self) -> int:
-        """Number of all rows."""
         return len(self.y)
 
     @property

@@ -78,7 +78,8 @@ def eliminated(M: Array, prime: int, among: int | None = None) -> Echelon:
     m, n = M.shape
     n = n if among is None else among
     spend(m * M.shape[1] * min(m, n) / 2000.0)
-    place, columns = np.arange(m), []
+    place = np.arange(m)
+    columns: list[int] = []
     for start in range(0, n, PANEL):
         rank = len(columns)
         if rank == m:

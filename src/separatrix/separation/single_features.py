@@ -169,7 +169,8 @@ class Remaining:
         if found is None or np.any((terms.data == 0.0) & (self.X.data != 0.0) & (
                 size[self.X.indices] != 0.0)):  # fmt: skip
             return None
-        return np.maximum(found, terms.max(axis=1).toarray().ravel())
+        largest: Array = np.maximum(found, terms.max(axis=1).toarray().ravel())
+        return largest
 
     def _keep(self, kept: AnyArray) -> None:
         self.X, self.signs, self.ids = self.X[kept], self.signs[kept], self.ids[kept]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data import Block, InMemory, Source
-from ..data.wrapped import MappedSource, SomeFeatures
+from ..data.wrapped import BlockMap, MappedSource, SomeFeatures
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -151,10 +151,15 @@ class OneAgainstTheRest(MappedSource):
 
 
 @dataclass(frozen=True)
-class Relabelling:
+class Relabelling(BlockMap):
     """A block whose label is +1 for one class and -1 for all others."""
 
     number: int
+
+    @property
+    def copies(self) -> bool:
+        """No: only labels are new."""
+        return False
 
     def __call__(self, block: Block) -> Block:
         return block._replace(y=np.where(block.y == self.number, 1.0, -1.0))
