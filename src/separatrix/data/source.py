@@ -45,6 +45,8 @@ class _ClassWeightSums(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """(classes,)."""
+        if block.y.ndim == 2:
+            return (block.weights @ (block.y > 0),)
         number = class_numbers(block.y, self.classes)
         return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
@@ -52,7 +54,8 @@ class _ClassWeightSums(Sum[tuple[Array]]):
 class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
-    For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
+    For two classes ``y`` is -1.0 or +1.0, the larger class +1. If ``classes`` has the shape (q, 1),
+    these are q labels that do not exclude each other, and ``y`` is (n, q), -1 or +1. Besides ``n_features`` and
     ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and ``blocks``; it may override
     the other methods with faster ones.
 
@@ -78,8 +81,15 @@ class Source(ABC):
     """Held-out rows: a fit reports their loss after every pass."""
     reading: Any = None
     """How rows of files are read, so that a fitted model can read other files."""
+    labels: Any = None
+    """If there are several labels per row, all their columns; ``classes`` has those that vary."""
     target: str = "y"
     """The name of its labels in error messages."""
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether its labels do not exclude each other, with a column of ``y`` for each."""
+        return self.classes.ndim == 2
 
     @property
     @abstractmethod
@@ -158,7 +168,7 @@ class Source(ABC):
                 yield Visit(block, order)
 
     def class_weight_sums(self) -> Array:
-        """Sum of the weights of every class, in one read unless it is known."""
+        """Sum of the weights of every class or label, in one read unless it is known."""
         return self.total(_ClassWeightSums(len(self.classes)))[0]
 
     def class_moments(self) -> ClassMoments | None:

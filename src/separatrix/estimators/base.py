@@ -17,9 +17,10 @@ from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
+from ..data.indicator import LabelColumns, indicator_source, is_indicator
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
-from ..losses import Loss
+from ..losses import Loss, multilabel
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
@@ -73,6 +74,8 @@ class LinearModel(LinearPredictor):
     callbacks: Any
     verbose: bool
     standardize: bool = False
+    _takes_labels = False
+    """Whether ``fit`` takes rows with several labels each."""
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -82,6 +85,7 @@ class LinearModel(LinearPredictor):
     trace_: Trace
     _stream: StreamState
     _features: FeatureMap | None
+    _labels: LabelColumns | None
 
     def _settings(self) -> FitSettings:
         raise NotImplementedError
@@ -159,8 +163,11 @@ class LinearModel(LinearPredictor):
         return replace(settings, features=features, given=source), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        """The objective: two classes have their own form, more have the joint one."""
-        loss = settings.loss.for_classes(len(source.classes))
+        """The objective: two classes have their own form, more have the joint one, labels a sum."""
+        if source.multilabel:
+            loss: Loss = multilabel(settings.loss)
+        else:
+            loss = settings.loss.for_classes(len(source.classes))
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
@@ -190,10 +197,38 @@ class LinearModel(LinearPredictor):
         else:
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
+        if self._takes_labels and classes is None and is_indicator(y):
+            source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
+            self._take_labels(source)
+            return source
+        self._labels = None
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
         )  # fmt: skip
+
+    def _take_labels(self, source: Source) -> None:
+        """Note the labels of rows that have several each; None for classes."""
+        labels, before = source.labels, self.__dict__.get("_labels")
+        if labels is not None and not self._takes_labels:
+            raise ValueError(
+                f"{type(self).__name__} does not take rows with several labels each: use "
+                "LinearClassifier, or fit to one label at a time"
+            )
+        if labels is not None and self.class_weight is not None:
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is for classes that exclude each other, and "
+                "here rows have several labels each: weigh the rows with sample_weight, or use "
+                f"scikit-learn's OneVsRestClassifier({type(self).__name__}(class_weight=...))"
+            )
+        if labels is not None:
+            labels.warn_of_constants(stacklevel=6)
+            if self.warm_start and hasattr(self, "coef_") and not labels.same_as(before):
+                raise ValueError(
+                    "warm_start=True, but the labels, or which of them vary, are not those of the "
+                    "earlier fit; set warm_start=False"
+                )
+        self._labels = labels
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
         """A given source, unchanged or with class weights."""
@@ -203,6 +238,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: name the column "
                 "of labels, separatrix.read(..., target='...')"
             )
+        self._take_labels(source)
         check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
@@ -243,7 +279,7 @@ class LinearModel(LinearPredictor):
         if self.warm_start and hasattr(self, "coef_"):
             return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
-            W = checks.start_array(self.start, objective.shape, self.fit_intercept)
+            W = self._given_start(objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
@@ -253,6 +289,13 @@ class LinearModel(LinearPredictor):
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)
         W[:, -1] *= self.fit_intercept
         return W
+
+    def _given_start(self, objective: Objective) -> Array:
+        labels = self._labels
+        if labels is None:
+            return checks.start_array(self.start, objective.shape, self.fit_intercept)
+        shape = (len(labels.names), objective.shape[1])
+        return checks.start_array(self.start, shape, self.fit_intercept)[labels.varying]
 
     def _callbacks(self) -> tuple[Callback, ...]:
         """The callbacks of the fit to all rows."""
@@ -267,12 +310,13 @@ class LinearModel(LinearPredictor):
         return ("seed", "start") if random else ("seed",)
 
     def _warm(self, objective: Objective) -> Array:
-        if not np.array_equal(self.classes_, objective.source.classes):
+        labels = self._labels
+        if labels is None and not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights()
+        W = self._weights() if labels is None else self._weights()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
@@ -305,6 +349,9 @@ class LinearModel(LinearPredictor):
         )  # fmt: skip
         self.classes_ = source.classes
         W = original_weights(result.weights, settings.features)
+        if self._labels is not None:
+            self.classes_ = self._labels.names
+            W = self._labels.all_weights(W, objective.loss.attained)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self._features = settings.features
         self.stop_ = self.trace_.stop = result.stop

@@ -187,6 +187,8 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
+    _takes_labels = True
+
     def __init__(
         self,
         loss: str | Loss = "logistic",

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
-from ..losses import Loss, get_loss
+from ..losses import Loss, get_loss, multilabel
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
@@ -184,7 +184,8 @@ class LossModel(LinearModel):
 
         For "logistic" on more than two classes: softmax. For "one_vs_rest_logistic": the
         probability of each class against the rest, divided by their sum, as in OneVsRestClassifier
-        of scikit-learn.
+        of scikit-learn. After a fit to an indicator matrix: the probability of each label by
+        itself, (n, q).
         """
         return self._probability(X, "probability")
 
@@ -198,12 +199,12 @@ class LossModel(LinearModel):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        scores = self.decision_function(X)
-        loss = get_loss(self.loss).for_classes(len(self.classes_))
+        scores, loss = self.decision_function(X), get_loss(self.loss)
+        loss = multilabel(loss) if self.multilabel_ else loss.for_classes(len(self.classes_))
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability(X, "probability"))
         of = getattr(loss, kind)
-        if len(self.classes_) == 2:
+        if self._columns is None:
             return np.column_stack([of(-scores), of(scores)])
         result: Array = of(scores)
         return result

@@ -17,10 +17,11 @@ from ..data.cluster.dask_input import is_dask
 from ..data.files.encoding.decoding import Decoded
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
+from ..data.indicator import LabelColumns, given_indicator
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
-from ..losses.rivals import predicted_labels, predicted_numbers
+from ..losses.rivals import predicted_indicator, predicted_labels, predicted_numbers
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 from .lazy import dask_accuracy, lazily
@@ -29,6 +30,7 @@ from .sources import (
     accuracy,
     check_features,
     check_kind,
+    label_accuracy,
     refuse_labels_beside,
     scores_of,
 )
@@ -45,6 +47,19 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     feature_names_in_: AnyArray
     unknown_categories_: dict[str, int]
     _reading: Reading
+    _labels: LabelColumns | None
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
+        check_is_fitted(self)
+        return getattr(self, "_labels", None) is not None
+
+    @property
+    def _columns(self) -> int | None:
+        """The number of scores of a row; None for the single one of two classes."""
+        k = len(self.classes_)
+        return None if k == 2 and not self.multilabel_ else k
 
     def _weights(self) -> Array:
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
@@ -92,7 +107,8 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self._reading.split if hasattr(self, "_reading") else None
 
     def decision_function(self, X: Any) -> Array:
-        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
+        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k), one for
+        each class or label.
 
         X may be a source, whose rows are read block by block, or a Dask collection, for which a
         lazy dask array is returned. A model that was fitted to files also takes paths and frames,
@@ -101,8 +117,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_dask(X):
-            k = None if len(self.classes_) == 2 else len(self.classes_)
-            return cast(Array, lazily(self, "decision_function", X, k, np.float64))
+            return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
             result = scores_of(self._read_alike(X), self._weights(), n_jobs)
@@ -112,7 +127,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
-        return result[:, 0] if len(self.classes_) == 2 else result
+        return result[:, 0] if self._columns is None else result
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
@@ -129,15 +144,24 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return result
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; in a tie the larger of two classes, the first of more."""
+        """Class of each row; in a tie the larger of two classes, the first of more.
+
+        After a fit to an indicator matrix, the indicator matrix of each row's labels, (n, q): 1
+        where the score is 0 or more.
+        """
         if is_dask(X):
             check_is_fitted(self)
-            return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
+            k, dtype = None, self.classes_.dtype
+            if self.multilabel_:
+                k, dtype = self._columns, np.dtype(np.int64)
+            return cast(AnyArray, lazily(self, "predict", X, k, dtype))
         scores = self.decision_function(X)
+        if self.multilabel_:
+            return predicted_indicator(scores)
         return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified correctly.
+        """Share of the rows, by weight, that are classified correctly, in all labels if several.
 
         On X and y; on a source; or, if the model was fitted to files, on files or a frame with the
         columns of the fit, including the target, and the weight if there was one.
@@ -148,9 +172,13 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
+            if self.multilabel_ or alike.multilabel:
+                return label_accuracy(alike, self._labels, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()))
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
+        if self.multilabel_:
+            y = given_indicator(y, len(self.classes_))
         y = check_labels(y) if y is None else y
         return float(super().score(X, y, sample_weight))
 

@@ -49,6 +49,7 @@ from .margin import (
     ZeroOne,
 )
 from .multiclass import CrammerSinger, Joint, JointPerceptron, Softmax
+from .multilabel import MultiLabel, multilabel
 from .one_vs_rest import ONE_VS_REST, OneVsRest
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "MarginLoss",
+    "MultiLabel",
     "OneVsRest",
     "PerceptronLoss",
     "Softmax",
@@ -69,11 +71,14 @@ __all__ = [
     "ZeroOne",
     "from_dict",
     "get_loss",
+    "multilabel",
     "names",
 ]
 
 FORMS = {ONE_VS_REST + loss.name: OneVsRest(loss) for loss in (Logistic(), Hinge())}
 """Names that differ from another loss only for more than two classes."""
+SUMS = {"one_vs_rest": OneVsRest, "multilabel": MultiLabel}
+"""Sums of a two-class loss over the columns of scores, as ``to_dict`` names them."""
 
 
 def names() -> tuple[str, ...]:
@@ -113,11 +118,11 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
     OneVsRest(binary=Logistic())
     """
     form = data.get("multiclass") if isinstance(data, Mapping) else None
-    if form is True or form == "one_vs_rest":
+    if form is True or (isinstance(form, str) and form in SUMS):
         data = {key: value for key, value in data.items() if key != "multiclass"}
     loss = registry.from_dict(Loss, data)
-    if form == "one_vs_rest" and loss.column_loss is not None:
-        return OneVsRest(loss.column_loss)
+    if isinstance(form, str) and form in SUMS and loss.column_loss is not None:
+        return SUMS[form](loss.column_loss)
     return loss.multiclass() if form else loss
 
 
