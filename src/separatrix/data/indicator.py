@@ -104,6 +104,7 @@ def check_indicator(y: Any) -> tuple[AnyArray, AnyArray]:
     Columns are named by a frame, else numbered.
     """
     names = _names(y)
+    known = names.tolist()
     if sp.issparse(y):
         Y = _dense(y)
     elif hasattr(y, "to_numpy") and hasattr(y, "columns"):
@@ -125,13 +126,13 @@ def check_indicator(y: Any) -> tuple[AnyArray, AnyArray]:
         row, column = lost[0]
         raise ValueError(
             f"y contains {len(lost)} missing value{'s' * (len(lost) > 1)} (NaN or None), the first "
-            f"in row {row}, column {names[column]!r}; {EXPECTED}: leave out the rows without labels"
+            f"in row {row}, column {known[column]!r}; {EXPECTED}: leave out the rows without labels"
         )
     if kind not in "biuf" or not np.all(wrong := (Y == 0) | (Y == 1)):
         at = (0, 0) if kind not in "biuf" else tuple(np.argwhere(~wrong)[0])
         raise ValueError(
             f"y has two or more columns, and the value {Y[at].item()!r} in row {at[0]}, column "
-            f"{names[at[1]]!r}; {EXPECTED}: 1 where a row has a label, 0 where it does not. "
+            f"{known[at[1]]!r}; {EXPECTED}: 1 where a row has a label, 0 where it does not. "
             "Several outputs with classes of their own need a classifier each, e.g. scikit-learn's "
             "MultiOutputClassifier"
         )

@@ -17,10 +17,10 @@ from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
-from ..data.indicator import LabelColumns, indicator_source, is_indicator
+from ..data.indicator import indicator_source, is_indicator
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
-from ..losses import Loss, multilabel
+from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
@@ -35,6 +35,7 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
+from .label_columns import given_start, loss_for, note_labels
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState
@@ -85,7 +86,6 @@ class LinearModel(LinearPredictor):
     trace_: Trace
     _stream: StreamState
     _features: FeatureMap | None
-    _labels: LabelColumns | None
 
     def _settings(self) -> FitSettings:
         raise NotImplementedError
@@ -164,10 +164,7 @@ class LinearModel(LinearPredictor):
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
-        if source.multilabel:
-            loss: Loss = multilabel(settings.loss)
-        else:
-            loss = settings.loss.for_classes(len(source.classes))
+        loss = loss_for(settings.loss, source)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
@@ -199,36 +196,13 @@ class LinearModel(LinearPredictor):
             self._check_features(X, reset)
         if self._takes_labels and classes is None and is_indicator(y):
             source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
-            self._take_labels(source)
+            note_labels(self, source)
             return source
-        self._labels = None
+        self.__dict__.pop("_labels", None)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
         )  # fmt: skip
-
-    def _take_labels(self, source: Source) -> None:
-        """Note the labels of rows that have several each; None for classes."""
-        labels, before = source.labels, self.__dict__.get("_labels")
-        if labels is not None and not self._takes_labels:
-            raise ValueError(
-                f"{type(self).__name__} does not take rows with several labels each: use "
-                "LinearClassifier, or fit to one label at a time"
-            )
-        if labels is not None and self.class_weight is not None:
-            raise ValueError(
-                f"class_weight={self.class_weight!r} is for classes that exclude each other, and "
-                "here rows have several labels each: weigh the rows with sample_weight, or use "
-                f"scikit-learn's OneVsRestClassifier({type(self).__name__}(class_weight=...))"
-            )
-        if labels is not None:
-            labels.warn_of_constants(stacklevel=6)
-            if self.warm_start and hasattr(self, "coef_") and not labels.same_as(before):
-                raise ValueError(
-                    "warm_start=True, but the labels, or which of them vary, are not those of the "
-                    "earlier fit; set warm_start=False"
-                )
-        self._labels = labels
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
         """A given source, unchanged or with class weights."""
@@ -238,7 +212,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: name the column "
                 "of labels, separatrix.read(..., target='...')"
             )
-        self._take_labels(source)
+        note_labels(self, source)
         check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
@@ -279,7 +253,7 @@ class LinearModel(LinearPredictor):
         if self.warm_start and hasattr(self, "coef_"):
             return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
-            W = self._given_start(objective)
+            W = given_start(self, objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
@@ -289,13 +263,6 @@ class LinearModel(LinearPredictor):
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)
         W[:, -1] *= self.fit_intercept
         return W
-
-    def _given_start(self, objective: Objective) -> Array:
-        labels = self._labels
-        if labels is None:
-            return checks.start_array(self.start, objective.shape, self.fit_intercept)
-        shape = (len(labels.names), objective.shape[1])
-        return checks.start_array(self.start, shape, self.fit_intercept)[labels.varying]
 
     def _callbacks(self) -> tuple[Callback, ...]:
         """The callbacks of the fit to all rows."""
@@ -310,7 +277,7 @@ class LinearModel(LinearPredictor):
         return ("seed", "start") if random else ("seed",)
 
     def _warm(self, objective: Objective) -> Array:
-        labels = self._labels
+        labels = self._label_columns
         if labels is None and not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
@@ -337,7 +304,7 @@ class LinearModel(LinearPredictor):
         source = objective.source
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, source.length, source.weight_sum, state,
+            source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
             features=settings.features, parts=source.parts,
         )  # fmt: skip
         result = minimize(
@@ -347,11 +314,10 @@ class LinearModel(LinearPredictor):
             progress=progress_line(self.verbose), drawn=self._drawn(),
             features=settings.features, given=settings.given,
         )  # fmt: skip
-        self.classes_ = source.classes
+        self.classes_, labels = source.classes, self._label_columns
         W = original_weights(result.weights, settings.features)
-        if self._labels is not None:
-            self.classes_ = self._labels.names
-            W = self._labels.all_weights(W, objective.loss.attained)
+        if labels is not None:
+            self.classes_, W = labels.names, labels.all_weights(W, objective.loss.attained)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self._features = settings.features
         self.stop_ = self.trace_.stop = result.stop

@@ -279,6 +279,11 @@ class LinearClassifier(StreamModel, SparseModel):
         super().set_params(**self._with_nested("penalty", params, example))
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)
         return self._loss_settings(loss, self._penalty(loss))

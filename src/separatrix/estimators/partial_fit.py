@@ -51,7 +51,7 @@ class StreamModel(LinearModel):
                 "a Checkpoint saves the passes of fit, and every partial_fit is a single pass: "
                 "between two calls, save the estimator itself (pickle.dump)"
             )
-        if getattr(self, "_labels", None) is not None:
+        if self._label_columns is not None:
             raise ValueError(
                 "partial_fit cannot continue a model that was fitted to an indicator matrix: call "
                 "fit with all rows, or use one classifier for each label"

@@ -47,13 +47,18 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     feature_names_in_: AnyArray
     unknown_categories_: dict[str, int]
     _reading: Reading
-    _labels: LabelColumns | None
+    _labels: LabelColumns
+
+    @property
+    def _label_columns(self) -> LabelColumns | None:
+        """The labels of a model of rows with several labels each; None for classes."""
+        return self.__dict__.get("_labels")
 
     @property
     def multilabel_(self) -> bool:
         """Whether the model was fitted to rows with several labels each, an indicator matrix."""
         check_is_fitted(self)
-        return getattr(self, "_labels", None) is not None
+        return self._label_columns is not None
 
     @property
     def _columns(self) -> int | None:
@@ -173,7 +178,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
             if self.multilabel_ or alike.multilabel:
-                return label_accuracy(alike, self._labels, LinearScores(self._weights()))
+                return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()))
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))

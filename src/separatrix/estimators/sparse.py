@@ -94,8 +94,8 @@ class SparseModel(LossModel):
             if self._given_weights is not None:
                 found &= np.asarray(self._given_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
-        if self._labels is not None:
+        if (labels := self._label_columns) is not None:
             some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
-            found[self._labels.varying] = some
+            found[labels.varying] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven

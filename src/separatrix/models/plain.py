@@ -16,6 +16,7 @@ from ..data.feature_map import FeatureMap
 from ..data.files.encoding.encoders import DateParts, Hashed, Number, OneHot
 from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
+from ..data.indicator import LabelColumns
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.kernel_trace import KernelTrace
@@ -29,8 +30,8 @@ from ..training.trace import Trace
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
-        LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
+        DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
+        LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
