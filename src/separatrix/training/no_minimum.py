@@ -135,8 +135,11 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 def _sources(source: Source, loss: Loss) -> list[Source]:
     """The data; for sums over columns, once for each class or label."""
     two = len(source.classes) == 2 and not source.multilabel
-    if loss.column_loss is None or two:
-        return [source]
+    return [source] if loss.column_loss is None or two else column_sources(source)
+
+
+def column_sources(source: Source) -> list[Source]:
+    """The data with two classes, once for each class against the rest or for each label."""
     each = range(len(source.classes))
     if not isinstance(source, InMemory):
         return [OneAgainstTheRest(source, c) for c in each]
