@@ -154,10 +154,15 @@ EXPECTED = "expected one class for every row, (n,), or an indicator matrix of 0 
 
 
 def indicator_source(
-    X: RowsLike, y: Any, sample_weight: Any = None, n_jobs: int | None = None
+    X: RowsLike,
+    y: Any,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    names: AnyArray | None = None,
 ) -> ArraySource:
     """Rows with several labels each; ``labels`` of the source says which columns vary."""
-    Y, names = check_indicator(y)
+    Y, found = check_indicator(y)
+    names = found if names is None else names
     check_consistent_length(range(X.shape[0]), Y)
     weight, power = checked_weights(sample_weight, len(Y))
     labels = label_columns(Y if weight is None else Y[weight > 0.0], names)

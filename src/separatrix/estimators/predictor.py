@@ -15,6 +15,7 @@ from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
 from ..data.files.encoding.decoding import Decoded
+from ..data.files.encoding.label_sets import signs_of_words
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
 from ..data.indicator import LabelColumns, given_indicator
@@ -192,16 +193,25 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         of, right, all = LinearScores(self._weights()), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
-            predicted = self.classes_[predicted_numbers(found)]
             if piece.y is None:
                 raise ValueError(
                     f"{piece.where}: there are no labels; expected a label for every row"
                 )
-            check_kind(piece.y, self.classes_)
             weight = np.ones(len(found)) if piece.weight is None else piece.weight
-            right += float(weight[predicted == piece.y].sum())
+            right += float(weight[self._correct(found, piece.y)].sum())
             all += float(weight.sum())
         return right / all
+
+    def _correct(self, scores: Array, labels: AnyArray) -> AnyArray:
+        """Which rows have these labels, as files have them, (n,) booleans."""
+        right: AnyArray
+        if self.multilabel_:
+            has = signs_of_words(labels.tolist(), len(self.classes_)) > 0
+            right = np.all((scores >= 0.0) == has, axis=1)
+        else:
+            check_kind(labels, self.classes_)
+            right = self.classes_[predicted_numbers(scores)] == labels
+        return right
 
     def _reads(self, X: Any) -> bool:
         """Whether X is read as the rows of the fit were: files, frames, and columns of a table."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from ...data import ArraySource, Block, InMemory, Source, Sum
+from ...data.files.encoding.label_sets import signs_of_words
 from ...data.files.reading import is_path
 from ...data.indicator import indicator_source
 from ...data.labels import check_labels, class_numbers, signs_of
@@ -61,12 +62,17 @@ def _read(clf: LinearPredictor, X: Any, y: Any, sample_weight: Any) -> Source:
         y = np.concatenate([np.asarray(piece.y) for piece in pieces])
         if pieces[0].weight is not None:
             sample_weight = np.concatenate([np.asarray(piece.weight) for piece in pieces])
-    return _labelled(rows, y, sample_weight, clf)
+    names = None
+    if has_labels(clf) and isinstance(y, np.ndarray) and y.dtype.kind == "U":  # as files have them
+        y, names = signs_of_words(y.tolist(), len(clf.classes_)) > 0, clf.classes_
+    return _labelled(rows, y, sample_weight, clf, names)
 
 
-def _labelled(rows: RowsLike, y: Any, sample_weight: Any, clf: Any) -> ArraySource:
+def _labelled(
+    rows: RowsLike, y: Any, sample_weight: Any, clf: Any, names: AnyArray | None = None
+) -> ArraySource:
     if has_labels(clf):
-        return indicator_source(rows, y, sample_weight)
+        return indicator_source(rows, y, sample_weight, names=names)
     labels = check_labels(y)
     _same_classes(np.unique(labels), clf)
     return array_source(
