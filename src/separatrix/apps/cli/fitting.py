@@ -13,6 +13,7 @@ import separatrix
 
 from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
+from .labels import fit_labels, label_report
 from .output import console, print_json, say
 from .progress import Watch
 from .report import fit_report, show_fit
@@ -169,7 +170,9 @@ def fit_and_save(
             raise ValueError(f"--trace {trace}: this is the file of the model; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
-        source = options.read(paths)
+        source = options.read(paths, several=True)
+        if source.labels is not None:
+            return _fit_labels(data, source, l2, settings, output, trace, watch)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
         rows = in_memory(source)
@@ -195,6 +198,27 @@ def fit_and_save(
             raise KeyboardInterrupt(message) from error
     found["model"] |= {"file": output, "seconds": seconds}
     return found | {"interrupted": interrupted}
+
+
+def _fit_labels(
+    data: list[str],
+    source: Any,
+    l2: float | None,
+    settings: dict[str, Any],
+    output: str,
+    trace: str | None,
+    watch: Watch,
+) -> dict[str, Any]:
+    """``fit_and_save`` for several targets."""
+    if trace is not None:
+        raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
+    rows = in_memory(source)
+    model, seconds = fit_labels(rows, source, l2, settings, watch)
+    separatrix.save(model, output)
+    watch.stage("Measuring")
+    found = label_report(data, source, rows, model)
+    found["model"] |= {"file": output, "seconds": seconds}
+    return found | {"interrupted": "fit" if model.stop_ == "interrupted" else None}
 
 
 def _check_recorded(trace: str, rows: int) -> None:

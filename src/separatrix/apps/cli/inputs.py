@@ -23,6 +23,7 @@ from ...data.files.encoding.suspects import ColumnWarning, suspects
 from ...data.files.readers.formats import FORMATS, TABLES, known_format, table_format
 from ...numeric.replaced import check_file_path
 from . import skops_files
+from .labels import columns_of
 from .output import say
 from .thresholds import MEMORY_BYTES
 
@@ -45,12 +46,21 @@ class Options:
     dates: list[str] = field(default_factory=list)
     """As given, ``column:part,part``."""
 
-    def read(self, paths: list[str]) -> Any:
-        """Read the rows as a source; missing labels are an error."""
+    def read(self, paths: list[str], several: bool = False) -> Any:
+        """Read the rows as a source; missing labels are an error.
+
+        ``several``: the target may be several columns.
+        """
+        target = columns_of(self.target, paths, self.format)
+        if isinstance(target, list) and not several:
+            raise ValueError(
+                f"--target {self.target}: expected one column of labels; fit, predict, evaluate "
+                "and certify take several"
+            )
         if self.missing is not None:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
-            "target": self.target, "weight": self.weight, "format": self.format,
+            "target": target, "weight": self.weight, "format": self.format,
             "cache": self.cache, "validation": self.test or None,
         }  # fmt: skip
         if self.has_columns(paths):
@@ -73,7 +83,7 @@ class Options:
                 f"{paths[0]}: which column contains the labels? Use --target NAME; the columns are "
                 f"{', '.join(names)}"
             )
-        if len(source.classes) < 2:
+        if len(source.classes) < 2 and source.labels is None:
             raise ValueError(
                 f"{paths[0]}: every row has the label {source.classes.tolist()[0]!r}; expected two "
                 "classes or more"
@@ -156,7 +166,7 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
 
     A fingerprint shows whether the file is that of the fit; another file is not split.
     """
-    given = {"target": target, "format": format}
+    given = {"target": columns_of(target, paths, format), "format": format}
     split = getattr(model, "split_", None)
     if split is not None:
         try:

@@ -18,6 +18,7 @@ from .figures import (
     proof_line,
     selection_line,
 )
+from .labels import show_label_fit
 from .output import counted, percent, printable, table
 from .progress import NARROW
 
@@ -53,6 +54,9 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
 
 def show_fit(found: dict[str, Any], out: Console) -> None:
     """Print the report of a fit."""
+    if "labels" in found["data"]:
+        show_label_fit(found, out)
+        return
     for line in data_lines(found["data"]):
         out.print(printable(line))
     split, model = found["split"], found["model"]

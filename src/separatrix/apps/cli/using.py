@@ -14,6 +14,7 @@ from . import arguments as arg
 from .dialect import Dialect, with_decimal
 from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
+from .labels import columns_to_add, measured, predicted_counts, show_label_figures
 from .output import console, counted, print_json, printable, say
 from .report import show_measures
 from .written import goes_to_stdout, written
@@ -52,7 +53,10 @@ def predict(
                 f"{count:,} values of {column!r} were not in the fit: they count as no category."
             )
         )
-    if json:
+    if json and getattr(estimator, "multilabel_", False):
+        rows = {"output": output} | predicted_counts(estimator, found)
+        print_json("predict", rows | {"unknown_categories": unknown})
+    elif json:
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
         rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
@@ -62,6 +66,8 @@ def predict(
 def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     """The columns to add."""
     try:
+        if getattr(model, "multilabel_", False):
+            return columns_to_add(model, paths, proba)
         found = {"prediction": model.predict(paths)}
         if proba:
             each = model.predict_proba(paths).T
@@ -169,8 +175,10 @@ def evaluate(
         rows = of.rows if of.held_out is None else of.held_out
         if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column contains the labels? Use --target NAME")
-        found = measure(estimator, rows)
-    facts = of.facts(data, by=rows) | {"classes": class_counts(rows)}
+        several = rows.labels is not None
+        found = measured(estimator, rows) if several else measure(estimator, rows)
+    facts = of.facts(data, by=rows)
+    facts |= {"labels": rows.labels.names} if several else {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
@@ -180,4 +188,4 @@ def evaluate(
     elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
-    show_measures(out, {"evaluated": found})
+    (show_label_figures if several else show_measures)(out, {"evaluated": found})
