@@ -59,6 +59,15 @@ def refuse_several(y: Any) -> None:
         )
 
 
+def refuse_label_source(source: Any, what: str) -> None:
+    """Raise if the rows of a source have several labels each."""
+    if source.labels is not None:
+        raise ValueError(
+            f"{what} takes rows of classes that exclude each other, and these have several labels "
+            "each: read them with one of the targets"
+        )
+
+
 def check_words(y: Any) -> None:
     """Raise if a list of words has one too long for an array, or one that NumPy would change."""
     if type(y).__module__.startswith("polars") and str(getattr(y, "dtype", "")) == "String":

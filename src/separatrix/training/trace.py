@@ -12,7 +12,7 @@ from ..data import ArraySource, InMemory, Source
 from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
 from ..data.indicator import indicator_source, is_indicator
-from ..data.labels import class_numbers
+from ..data.labels import class_numbers, refuse_label_source
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
@@ -203,6 +203,7 @@ class Trace:
                 "penalty_weights, or another penalty; see replay, which gives every step"
             )
         given, objective = self._objective(X, y, sample_weight)
+        refuse_label_source(given, "a recording")
         if self.n_rows > MOST_ROWS:
             raise ValueError(
                 f"the fit had {self.n_rows:,} rows, and a recording is of {MOST_ROWS:,} at most; "

@@ -13,6 +13,7 @@ import separatrix
 
 from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
+from .labels import L2 as LABELS_L2
 from .labels import fit_labels, label_report
 from .output import console, print_json, say
 from .progress import Watch
@@ -212,6 +213,8 @@ def _fit_labels(
     """``fit_and_save`` for several targets."""
     if trace is not None:
         raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
+    if l2 is None:
+        say(f"The search for l2 is for one target: l2 = {LABELS_L2:g} here, unless --l2 says more.")
     rows = in_memory(source)
     model, seconds = fit_labels(rows, source, l2, settings, watch)
     separatrix.save(model, output)

@@ -81,6 +81,11 @@ def indicator_and_weights(source: Any) -> tuple[Bits, NDArray[np.float64]]:
 
 def measured(model: Any, source: Any) -> dict[str, Any]:
     """Figures of a model of several labels: of each label, and their averages."""
+    if source.labels.names.tolist() != model.classes_.tolist():
+        raise ValueError(
+            f"the targets are {source.labels.names.tolist()!r}, and the model predicts "
+            f"{model.classes_.tolist()!r}: expected the same, in this order"
+        )
     has, weights = indicator_and_weights(source)
     predicted = model.predict(source).astype(np.bool_)
     both, rows, said = (weights @ each for each in (has & predicted, has, predicted))

@@ -22,6 +22,7 @@ from .inputs import (
     opened,
     rows_in_memory,
 )
+from .labels import indicator_and_weights
 from .output import console, counted, print_json, printable, say
 from .progress import Watch
 
@@ -119,8 +120,9 @@ def _certified(
     options = Options(target=target, missing="error", format=format)
     names = getattr(estimator, "feature_names_in_", None)
     options.features = None if names is None else [str(name) for name in names]
-    rows = rows_in_memory(options.read(paths), "certify")
-    labels, weights = labels_and_weights(rows)
+    rows = rows_in_memory(options.read(paths, several=True), "certify")
+    several = rows.labels is not None
+    labels, weights = (indicator_and_weights if several else labels_and_weights)(rows)
     X = rows.block().X
     if not isinstance(X, np.ndarray):
         X = csr_array((X.data, X.indices, X.indptr), shape=(len(labels), rows.n_features))

@@ -39,6 +39,8 @@ TRUSTED: dict[str, set[tuple[str, str]]] = {
         ("sklearn.linear_model._ridge", "RidgeClassifier"),
         ("sklearn.linear_model._ridge", "RidgeClassifierCV"),
         ("sklearn.linear_model._stochastic_gradient", "SGDClassifier"),
+        ("sklearn.multiclass", "OneVsRestClassifier"),
+        ("sklearn.multiclass", "_ConstantPredictor"),  # of a label that does not vary
         ("sklearn.svm._classes", "LinearSVC"),
         ("sklearn.preprocessing._data", "MaxAbsScaler"),
         ("sklearn.preprocessing._data", "MinMaxScaler"),
