@@ -15,11 +15,11 @@ from sklearn.svm import LinearSVC
 
 import separatrix
 from separatrix import (
+    LBFGS,
     CoordinateAscent,
     CoordinateDescent,
     GradientDescent,
     KernelPerceptron,
-    LBFGS,
     LeastSquares,
     LinearClassifier,
     LinearClassifierCV,
@@ -91,7 +91,7 @@ def test_the_names_of_one_against_the_rest_mean_the_same():
 
 
 @pytest.mark.parametrize(
-    "loss, solver",
+    ("loss", "solver"),
     [
         ("logistic", LBFGS()),
         ("logistic", Newton()),
@@ -273,7 +273,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("bad, message", BAD, ids=[str(i) for i in range(len(BAD))])
+@pytest.mark.parametrize(("bad", "message"), BAD, ids=[str(i) for i in range(len(BAD))])
 def test_other_matrices_are_refused_and_the_model_is_unchanged(bad, message):
     clf = LinearClassifier(l2=1e-2).fit(X, Y)
     before = clf.coef_.copy()
@@ -296,7 +296,7 @@ def test_constant_columns(loss, varying):
     given = np.column_stack([np.ones(len(X), int), Y[:, :varying], np.zeros(len(X), int)])
     clf = LinearClassifier(loss, l2=0.1, tol=1e-9, random_state=0)
     rows = (X - X.mean(axis=0)) / X.std(axis=0)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="has the label") as caught:
         clf.fit(rows, given)
     texts = [str(each.message) for each in caught]
     assert texts == [
@@ -306,7 +306,7 @@ def test_constant_columns(loss, varying):
         "prediction will be 0",
     ]
     assert {each.filename for each in caught} == {__file__}
-    coef, intercept, J = columns(clf, rows, given[:, 1:-1])
+    coef, _, J = columns(clf, rows, given[:, 1:-1])
     assert np.allclose(clf.coef_[1:-1], coef, atol=1e-5)
     assert np.isclose(clf.objective_, J, rtol=1e-8)
     assert not clf.coef_[[0, -1]].any()
@@ -386,7 +386,7 @@ def test_a_path():
 
 def test_class_weight_is_refused():
     for given in ("balanced", {0: 1.0, 1: 2.0}):
-        with pytest.raises(ValueError, match="class_weight=.*exclude each other.*sample_weight"):
+        with pytest.raises(ValueError, match=r"class_weight=.*exclude each other.*sample_weight"):
             LinearClassifier(class_weight=given).fit(X, Y)
 
 
@@ -400,10 +400,17 @@ def test_class_weight_is_refused():
         lambda: Perceptron().partial_fit(X, Y),
         lambda: separatrix.separability(X, Y),
     ],
-    ids=["Perceptron", "KernelPerceptron", "CV", "partial_fit", "Perceptron stream", "separability"],
+    ids=[
+        "Perceptron",
+        "KernelPerceptron",
+        "CV",
+        "partial_fit",
+        "Perceptron stream",
+        "separability",
+    ],
 )
 def test_others_refuse(fit):
-    with pytest.raises(ValueError, match="indicator matrix.*LinearClassifier.fit"):
+    with pytest.raises(ValueError, match=r"indicator matrix.*LinearClassifier\.fit"):
         fit()
 
 

@@ -44,7 +44,7 @@ def test_the_objective_is_the_sum_over_the_labels():
     assert found.objective - found.gap <= least * (1 + 1e-9)
     at_best = np.column_stack([m.predict(X) for m in best])
     assert found.flips == np.sum(np.any(at_best != model.predict(X), axis=1))
-    assert found.mistakes == np.sum(np.any(Y != model.predict(X), axis=1))
+    assert found.mistakes == np.sum(np.any(model.predict(X) != Y, axis=1))
     assert "summed over the labels" in str(found)
 
 

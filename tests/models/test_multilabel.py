@@ -129,7 +129,7 @@ def test_a_forged_file_without_a_change_loads(tmp_path):
 @pytest.mark.parametrize("to", ["json", "sql", "c", "onnx"])
 def test_exports_are_refused(tmp_path, to):
     clf, _ = fitted("two")
-    with pytest.raises(ValueError, match="indicator matrix of labels.*separatrix.save"):
+    with pytest.raises(ValueError, match=r"indicator matrix of labels.*separatrix\.save"):
         export(clf, tmp_path / "model", to=to)
     assert not (tmp_path / "model").exists()
 

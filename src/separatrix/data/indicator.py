@@ -175,7 +175,7 @@ def indicator_source(
 def label_columns(Y: AnyArray, names: AnyArray) -> LabelColumns:
     """Which columns of -1 and +1 vary; ValueError if none does."""
     if not len(Y):
-        raise ValueError("y has no rows: expected an indicator matrix with a row for every row of X")
+        raise ValueError("y has no rows; expected one for every row of X")
     least, most = Y.min(axis=0), Y.max(axis=0)
     constant = np.where(least == most, least, np.int8(0)).astype(np.int8)
     if np.all(constant != 0):

@@ -60,8 +60,9 @@ def read(
         ``(X, y, weight)`` at each call. Streams, which can be read only once, need ``cache``. A
         Dask frame, or a list of delayed frames, is encoded by the workers that hold it.
     target : str, list of str or None
-        The column of labels. A list of columns of 0 and 1: rows may have several of these labels. LIBSVM text and functions contain labels and need none. Without
-        labels, rows can be predicted but not trained on.
+        The column of labels; or a list of columns of 0 and 1, if rows may have several labels.
+        LIBSVM text and functions contain labels and need none. Without labels, rows can be
+        predicted but not trained on.
     features : list of str or None
         The columns used as features; None: all except ``target``, ``weight`` and ``drop``.
     drop : list of str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,34 +29,19 @@ from .blocks import (
     random_rows,
     taken,
 )
-from .class_moments import FEW_ROWS, ClassMoments
+from .class_moments import FEW_ROWS, ClassMoments, ClassWeightSums
 from .fingerprint import fingerprint
-from .labels import class_numbers
 from .row_state import RowNumbers, RowState, S
 from .sum import Sum, T
-
-
-@dataclass(frozen=True)
-class _ClassWeightSums(Sum[tuple[Array]]):
-    """Sum of the weights of every class."""
-
-    classes: int
-
-    def of(self, block: Block) -> tuple[Array]:
-        """(classes,)."""
-        if block.y.ndim == 2:
-            return (block.weights @ (block.y > 0),)
-        number = class_numbers(block.y, self.classes)
-        return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
 
 class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
     For two classes ``y`` is -1.0 or +1.0, the larger class +1. If ``classes`` has the shape (q, 1),
-    these are q labels that do not exclude each other, and ``y`` is (n, q), -1 or +1. Besides ``n_features`` and
-    ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and ``blocks``; it may override
-    the other methods with faster ones.
+    these are labels that do not exclude each other, and ``y`` is (n, q), -1 or +1. Besides
+    ``n_features`` and ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and
+    ``blocks``; it may override the other methods with faster ones.
 
     See Also
     --------
@@ -169,7 +153,7 @@ class Source(ABC):
 
     def class_weight_sums(self) -> Array:
         """Sum of the weights of every class or label, in one read unless it is known."""
-        return self.total(_ClassWeightSums(len(self.classes)))[0]
+        return self.total(ClassWeightSums(len(self.classes)))[0]
 
     def class_moments(self) -> ClassMoments | None:
         """Sums of every feature by class, if they are known or will be cached; else None."""

@@ -31,8 +31,8 @@ RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
         DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
-        LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
-        Sigmoid, Split, Standardization, StreamState, Trace, Votes,
+        LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial,
+        Precomputed, Reading, Runaway, Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

@@ -108,7 +108,7 @@ def _check_classes(classes: AnyArray, trace: Any) -> None:
         _check_recipe(trace)
 
 
-def _check_labels(estimator: Any, labels: LabelColumns, trace: Trace) -> None:
+def _check_labels(estimator: Any, labels: LabelColumns, trace: Any) -> None:
     """Check the labels of rows that have several each, and the same in the trace."""
     names, constant = labels.names, labels.constant
     _expect("_labels", isinstance(estimator, LinearClassifier))

@@ -42,7 +42,8 @@ class DataFacts:
     def row_sum(self) -> Array:
         """Weighted sum of (x, 1) over all rows, (d + 1,)."""
         if not self.source.multilabel:
-            return self.class_sums.sum(axis=0)
+            total: Array = self.class_sums.sum(axis=0)
+            return total
         C = self.source.weight_sum
         return np.append(self._sums.total + C * self._sums.shift, C)
 

@@ -22,7 +22,7 @@ from ..losses import Loss
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from ..penalties import Penalty
 from ..rows.thresholds import GRAM_ROWS
 from . import sums
@@ -158,7 +158,7 @@ class Objective(DataFacts):
     def value_at_zeros(self) -> float:
         """J at weights of 0, where all rows have the same loss: needs no read."""
         k = self.shape[0]
-        label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
+        label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         if self.source.multilabel:
             label = np.ones((1, k))
         return float(self.loss.value(label, np.zeros((1, k)))[0])

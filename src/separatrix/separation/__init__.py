@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import Source
-from ..data.labels import refuse_label_source
 from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.labels import refuse_label_source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from . import single_features

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import Block, InMemory, Source
 from ..data.labels import signs_of
-from ..data.wrapped import MappedSource, SomeFeatures
+from ..data.wrapped import BlockMap, MappedSource, SomeFeatures
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -155,7 +155,7 @@ class OneAgainstTheRest(MappedSource):
 
 
 @dataclass(frozen=True)
-class Relabelling:
+class Relabelling(BlockMap):
     """A block whose label is +1 for one class or label and -1 for all others."""
 
     number: int

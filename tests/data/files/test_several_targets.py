@@ -117,7 +117,7 @@ def test_a_list_of_one_is_a_single_target(path):
 
 
 @pytest.mark.parametrize(
-    "change, target, message",
+    ("change", "target", "message"),
     [
         ({}, ["ant", "bee"], r"target names the column 'bee', and there is none"),
         ({}, ["ant", "ant"], "names a column twice"),

@@ -117,7 +117,10 @@ def measured(model: Any, source: Any) -> dict[str, Any]:
 
 def _ratio(part: Any, whole: Any) -> NDArray[np.float64]:
     """The quotient, 0 where nothing is to be divided, as in scikit-learn."""
-    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0.0)
+    found: NDArray[np.float64] = np.divide(
+        part, whole, out=np.zeros(np.shape(part)), where=whole > 0.0
+    )
+    return found
 
 
 def _log_loss(model: Any, source: Any, has: Bits, weights: NDArray[np.float64]) -> float | None:

@@ -238,7 +238,8 @@ class _Reader:
         defaults = {one.name: one.default for one in inspect.signature(cls).parameters.values()}
         estimator = cls.__new__(cls)
         estimator.__setstate__(defaults | attributes)
-        estimator._validate_params()
+        if hasattr(cls, "_parameter_constraints"):  # a constant predictor has no parameters
+            estimator._validate_params()
         if hasattr(estimator, "_validate_steps"):
             estimator._validate_steps()
         return estimator

@@ -72,19 +72,17 @@ class FileSource(Source):
 
     def _take_labels(self, names: tuple[str, ...]) -> None:
         """Labels that do not exclude each other: codes are those of words of 0 and 1."""
-        signs = signs_of_words(self.rows.codes.values, len(names))
-        trained = sorted(self.rows.facts.counts[0])
+        facts, signs = self.rows.facts, signs_of_words(self.rows.codes.values, len(names))
+        trained, out = (sorted(side) for side in facts.counts)
         self.labels = label_columns(signs[trained], np.array(names, dtype=object))
-        self.classes = self.labels.classes
-        self._labels = self.labels.encoded(signs)
-        fixed = self.labels.constant != 0
-        out = sorted(self.rows.facts.counts[1])
-        if lost := np.flatnonzero((signs[out] != self.labels.constant)[:, fixed].any(axis=0)).tolist():
-            name = self.labels.names[fixed][lost[0]]
+        self.classes, self._labels = self.labels.classes, self.labels.encoded(signs)
+        constant = self.labels.constant
+        other = np.any((signs[out] != constant) & (constant != 0), axis=0)
+        if lost := np.flatnonzero(other).tolist():
+            which = "without" if constant[lost[0]] > 0 else "with"
             raise ValueError(
-                f"validation={self.rows.facts.share:g} holds out every row "
-                f"{'without' if self.labels.constant[fixed][lost[0]] > 0 else 'with'} the label "
-                f"{name!r}: expected some to train on; hold out a smaller share."
+                f"validation={facts.share:g} holds out every row {which} the label "
+                f"{names[lost[0]]!r}: expected some to train on; hold out a smaller share."
             )
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ from .weights import fitted_weights
 
 __all__ = ["Certificate", "certify"]
 
+
 def certify(
     model: Any,
     X: Any,
@@ -145,7 +146,7 @@ def _name(model: Any, clf: Any) -> str:
     return name if model is clf else f"{name} in a pipeline"
 
 
-def _remedy(found: Certificate, remedies: Remedies) -> str | None:
+def _remedy(found: Certificate, remedies: Remedies | OneVsRestRemedies) -> str | None:
     if found.minimum_exists is False:
         return remedies.without_penalty()
     if found.infimum_is_zero:

@@ -175,7 +175,9 @@ class Encoding:
     def column_names(self, labels: bool = True) -> list[str]:
         """Those that a table has to have, with or without target and weight."""
         names = [column.name for column in self.columns]
-        others = target_names(self.target) + [self.weight] * (self.weight is not None)
+        others = target_names(self.target)
+        if self.weight is not None:
+            others.append(self.weight)
         return names + others * labels
 
     def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
