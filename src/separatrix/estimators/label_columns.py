@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..data import Source
-from ..losses import Loss, multilabel
+from ..losses import Loss
+from ..losses.multilabel import multilabel
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective

@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
-from ..losses import Loss, get_loss, multilabel
+from ..losses import Loss, get_loss
+from ..losses.multilabel import multilabel
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
@@ -200,7 +201,7 @@ class LossModel(LinearModel):
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
         scores, loss = self.decision_function(X), get_loss(self.loss)
-        loss = multilabel(loss) if self.multilabel_ else loss.for_classes(len(self.classes_))
+        loss = multilabel(loss) if self._has_labels else loss.for_classes(len(self.classes_))
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability(X, "probability"))
         of = getattr(loss, kind)

@@ -56,16 +56,14 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self.__dict__.get("_labels")
 
     @property
-    def multilabel_(self) -> bool:
-        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
-        check_is_fitted(self)
+    def _has_labels(self) -> bool:
         return self._label_columns is not None
 
     @property
     def _columns(self) -> int | None:
         """The number of scores of a row; None for the single one of two classes."""
         k = len(self.classes_)
-        return None if k == 2 and not self.multilabel_ else k
+        return None if k == 2 and not self._has_labels else k
 
     def _weights(self) -> Array:
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
@@ -158,11 +156,11 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if is_dask(X):
             check_is_fitted(self)
             k, dtype = None, self.classes_.dtype
-            if self.multilabel_:
+            if self._has_labels:
                 k, dtype = self._columns, np.dtype(np.int64)
             return cast(AnyArray, lazily(self, "predict", X, k, dtype))
         scores = self.decision_function(X)
-        if self.multilabel_:
+        if self._has_labels:
             return predicted_indicator(scores)
         return predicted_labels(self.classes_, scores)
 
@@ -178,12 +176,12 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
-            if self.multilabel_ or alike.multilabel:
+            if self._has_labels or alike.multilabel:
                 return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()))
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
-        if self.multilabel_:
+        if self._has_labels:
             y = given_indicator(y, len(self.classes_))
         y = check_labels(y) if y is None else y
         return float(super().score(X, y, sample_weight))
@@ -205,7 +203,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     def _correct(self, scores: Array, labels: AnyArray) -> AnyArray:
         """Which rows have these labels, as files have them, (n,) booleans."""
         right: AnyArray
-        if self.multilabel_:
+        if self._has_labels:
             has = signs_of_words(labels.tolist(), len(self.classes_)) > 0
             right = np.all((scores >= 0.0) == has, axis=1)
         else:

@@ -18,7 +18,8 @@ there is -1; a margin of exactly 1 satisfies the hinge, so its slope there is 0.
 For more than two classes ``multiclass()`` gives the joint form: softmax for ``logistic``, the
 multiclass perceptron, Crammer and Singer's hinge, and one -1/+1 column per class for the rest.
 That is also the form of ``one_vs_rest_logistic`` and ``one_vs_rest_hinge``, which on two classes
-are the logistic loss and the hinge.
+are the logistic loss and the hinge. An estimator that is fitted to an indicator matrix, whose rows
+may have several labels, sums the loss over its columns (``MultiLabel``).
 
 A subclass that sets ``name`` registers itself and can then be asked for by that name:
 
@@ -49,7 +50,7 @@ from .margin import (
     ZeroOne,
 )
 from .multiclass import CrammerSinger, Joint, JointPerceptron, Softmax
-from .multilabel import MultiLabel, multilabel
+from .multilabel import MultiLabel
 from .one_vs_rest import ONE_VS_REST, OneVsRest
 
 __all__ = [
@@ -71,7 +72,6 @@ __all__ = [
     "ZeroOne",
     "from_dict",
     "get_loss",
-    "multilabel",
     "names",
 ]
 

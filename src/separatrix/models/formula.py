@@ -97,7 +97,7 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
-    if last.multilabel_:
+    if last._has_labels:
         raise ValueError(
             "this model was fitted to an indicator matrix of labels, and an export has one class "
             "for each row: use separatrix.save, or export a model for each label"
