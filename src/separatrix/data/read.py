@@ -29,6 +29,7 @@ def read(
     *,
     target: str | Sequence[str] | None = None,
     features: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weight: str | None = None,
     like: Any = None,
@@ -64,9 +65,14 @@ def read(
         LIBSVM text and functions contain labels and need none. Without labels, rows can be
         predicted but not trained on.
     features : list of str or None
-        The columns used as features; None: all except ``target``, ``weight`` and ``drop``.
+        The columns used as features, in this order; None: see ``keep`` and ``drop``.
+    keep : list of str or None
+        The columns used as features, by name or pattern, such as ``["age", "visits_*"]``, in the
+        order of the table; None: all except ``target``, ``weight`` and ``drop``. In a pattern ``*``
+        is any text, ``?`` any character, and ``[a-c]`` one of these. A fitted model needs only
+        these columns to predict.
     drop : list of str
-        Columns to leave out.
+        Columns to leave out, by name or pattern, also of those in ``keep``.
     weight : str or None
         The column of weights; rows of weight 0 are ignored.
     like : estimator or None
@@ -142,7 +148,7 @@ def read(
     if cache is not None and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
     given: dict[str, Any] = {
-        "target": target, "features": features, "drop": drop, "weight": weight,
+        "target": target, "features": features, "keep": keep, "drop": drop, "weight": weight,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
         "min_frequency": min_frequency, "missing": missing, "dates": dates,
     }  # fmt: skip

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,9 @@ from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState
 from .validation_loss import ValidationLoss, Watcher
+
+ONNX = "separatrix.models.onnx_converter"
+"""Imported only when skl2onnx converts a model: it is in a layer above."""
 
 
 @dataclass(frozen=True)
@@ -334,6 +338,16 @@ class LinearModel(LinearPredictor):
                 "count per row"
             )
         return self.trace_.strengths.astype(np.int64)
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """Return the function with which skl2onnx converts this model."""
+        found: Callable[[Any, Any, Any], None] = import_module(ONNX).convert
+        return found
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Return the function with which skl2onnx finds the types of the outputs."""
+        found: Callable[[Any], None] = import_module(ONNX).shapes
+        return found
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Self]:

@@ -30,8 +30,8 @@ class LinearClassifier(StreamModel, SparseModel):
     classes equal "logistic" and "hinge".
 
     ``y`` may also be an indicator matrix (n, q) of 0 and 1, dense or sparse, for rows with any
-    number of labels. Then there is one weight vector per label, and the objective is the sum of the q
-    objectives of two classes, each with its own penalty, as in scikit-learn's
+    number of labels. Then there is one weight vector per label, and the objective is the sum of the
+    q objectives of two classes, each with its own penalty, as in scikit-learn's
     ``OneVsRestClassifier``; all labels are fitted together. ``predict`` returns an indicator
     matrix, ``predict_proba`` the probability of each label, and ``score`` the share of the rows
     whose labels are all right. A label that all rows have, or none, is predicted so, with a

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 
 import pandas as pd
@@ -13,7 +14,7 @@ from apps.cli.tables import flowers, process, told
 
 import separatrix
 from separatrix.apps import cli
-from separatrix.apps.cli import fitting
+from separatrix.apps.cli import fitting, report
 from separatrix.apps.cli.app import run
 
 
@@ -137,11 +138,25 @@ def test_a_search_that_was_interrupted_leaves_the_best_so_far(monkeypatch, capsy
     assert "the search for l2 is not complete; the model so far is in model.sep" in err
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize("line", [["--help"], ["--version"], ["fit", "--help"]])
+def test_help_does_not_import_what_takes_long(line):
+    code = (
+        "import sys\nfrom separatrix.apps.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        "print({'numpy', 'scipy', 'sklearn', 'pyarrow'} & {*sys.modules}, file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", code, *line]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+    assert done.stdout.startswith("separatrix " if line == ["--version"] else "Usage: separatrix")
+
+
 def test_interrupted_while_it_is_measured(monkeypatch, capsys):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "fit_report", pressed)
+    monkeypatch.setattr(report, "fit_report", pressed)
     assert run(["fit", "flowers.csv", "-t", "kind", "--l2", "0.1"]) == 130
     assert "interrupted; the model is in model.sep" in capsys.readouterr().err
     assert separatrix.load("model.sep").stop_ == "optimal"

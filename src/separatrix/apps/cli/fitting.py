@@ -6,30 +6,25 @@ import os
 import time
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
 
 from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
-from .labels import L2 as LABELS_L2
-from .labels import fit_labels, label_report
 from .output import console, print_json, say
 from .progress import Watch
-from .report import fit_report, show_fit
 from .search import fitted
+from .strengths import L2_WITH_L1, given_l2, l1_settings
 from .written import goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
 SETTINGS: dict[str, Any] = {
-    "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
-    "random_state": 0,
+    "loss": "logistic", "standardize": True, "tol": arg.TOL, "max_iter": arg.MAX_ITER,
+    "class_weight": None, "random_state": 0,
 }  # fmt: skip
 """Default settings of classifiers."""
-L2_WITH_L1 = 1e-4
-"""Default with an l1; without an l1 the l2 is searched."""
 PARTIAL = {
     "fit": "the model of the last complete pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
@@ -41,11 +36,19 @@ def fit(
     target: arg.Target = None,
     loss: arg.Loss = SETTINGS["loss"],
     l1: Annotated[
-        float,
+        str | None,
         typer.Option(
-            help="Strength of the penalty that selects features: the others get weight 0."
+            help="Strength of the penalty that selects features: the others get weight 0. Or auto: "
+            "by cross-validation. [default: 0]"
         ),
-    ] = 0.0,
+    ] = None,
+    l1_ratio: Annotated[
+        str | None,
+        typer.Option(
+            help="Search both penalties: the share of l1 in them, above 0 and at most 1, or "
+            "several such as 0.5,1. Default: 1 with --l1 auto."
+        ),
+    ] = None,
     l2: Annotated[
         str | None,
         typer.Option(
@@ -59,20 +62,16 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", help="File for the model.")
     ] = "model.sep",
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Give every class the same weight.")
-    ] = False,
+    balanced: arg.Balanced = False,
     standardize: arg.Standardize = SETTINGS["standardize"],
-    tol: Annotated[
-        float,
-        typer.Option(help="Relative distance of the objective from its minimum to be proven."),
-    ] = SETTINGS["tol"],
-    max_iter: Annotated[int, typer.Option(help="Most passes.")] = SETTINGS["max_iter"],
+    tol: arg.Tol = SETTINGS["tol"],
+    max_iter: arg.MaxIter = SETTINGS["max_iter"],
     format: arg.Format = None,
     cache: Annotated[
         str | None,
@@ -91,22 +90,25 @@ def fit(
     """
     if not 0.0 <= test < 1.0:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
-    choice("--loss", loss, arg.LOSSES)
+    choice("--loss", loss, arg.losses())
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
-        dates=date or [],
+        dates=date or [], keep=keep or [],
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    settings |= _selection(l1, loss, trace)
-    strength = _penalty(l2, l1)
+    of_l1 = l1_settings(l1, l1_ratio, l2, loss, trace)
+    settings |= of_l1
+    strength = given_l2(l2, of_l1)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
     found = fit_and_save(data, options, strength, settings, output, trace)
     if json:
         print_json("fit", found)
     else:
+        from .report import show_fit
+
         show_fit(found, console(stderr=to_stdout))
     return report_end(found)
 
@@ -119,42 +121,6 @@ def report_end(found: dict[str, Any]) -> int:
     return CODE_INTERRUPTED
 
 
-def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
-    """The settings for an l1 other than 0."""
-    if not 0.0 <= l1 < np.inf:
-        raise ValueError(f"--l1 {l1:g}: expected a number, 0 or more")
-    if not l1:
-        return {}
-    if not separatrix.get_loss(loss).smooth:
-        raise ValueError(
-            f"--l1 is not for --loss {loss}, which is not smooth: use --loss squared_hinge or "
-            "logistic"
-        )
-    if trace is not None:
-        raise ValueError(
-            f"--trace {trace}: steps are recorded for the l2 penalty only; leave out --l1 or "
-            "--trace"
-        )
-    return {"l1": l1}
-
-
-def _penalty(l2: str | None, l1: float) -> float | None:
-    """A number, or None for auto."""
-    if l2 is None and l1:
-        return L2_WITH_L1
-    if l2 == "auto" and l1:
-        raise ValueError("--l2 auto searches without --l1: with --l1, give --l2 a number, or 0")
-    if l2 is None or l2 == "auto":
-        return None
-    try:
-        found = float(l2)
-    except ValueError:
-        found = -1.0
-    if not 0.0 <= found < np.inf:
-        raise ValueError(f"--l2 {l2}: expected a number, 0 or more, or auto")
-    return found
-
-
 def fit_and_save(
     data: list[str],
     options: Options,
@@ -164,6 +130,8 @@ def fit_and_save(
     trace: str | None = None,
 ) -> dict[str, Any]:
     """Fit, save the model, and return everything that is reported."""
+    from .report import fit_report
+
     check_output(output, *data)
     if trace is not None:
         check_output(trace, *data)
@@ -211,10 +179,12 @@ def _fit_labels(
     watch: Watch,
 ) -> dict[str, Any]:
     """``fit_and_save`` for several targets."""
+    from .labels import L2, fit_labels, label_report
+
     if trace is not None:
         raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
     if l2 is None:
-        say(f"The search for l2 is for one target: l2 = {LABELS_L2:g} here, unless --l2 says more.")
+        say(f"The search for l2 is for one target: l2 = {L2:g} here, unless --l2 says more.")
     rows = in_memory(source)
     model, seconds = fit_labels(rows, source, l2, settings, watch)
     separatrix.save(model, output)

@@ -11,10 +11,8 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .figures import fit_facts, important, proof_line, selection_line
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
-from .report import show_coefficients
 from .written import goes_to_stdout
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
@@ -22,6 +20,9 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
     """Show a model file: what was fitted, how the fit ended, its strongest features."""
+    from .figures import fit_facts, important, proof_line, selection_line
+    from .report import show_coefficients
+
     estimator = loaded(model)
     split = getattr(estimator, "split_", None)
     found: dict[str, Any] = {

@@ -9,6 +9,7 @@ from rich.console import Console
 
 import separatrix
 
+from . import suggestions
 from .figures import (
     data_facts,
     data_lines,
@@ -18,7 +19,6 @@ from .figures import (
     proof_line,
     selection_line,
 )
-from .labels import show_label_fit
 from .output import counted, percent, printable, table
 from .progress import NARROW
 
@@ -48,13 +48,18 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
     found = []
     if rows is not source:
         for finding in separatrix.diagnose(model, rows).findings:
-            found.append({"cause": finding.cause, "sentence": finding.sentence})
+            options = suggestions.options(finding.changes)
+            advice = "" if options is None else f" Fit again with {options}."
+            sentence = finding.sentence + advice
+            found.append({"cause": finding.cause, "sentence": sentence, "options": options})
     return found
 
 
 def show_fit(found: dict[str, Any], out: Console) -> None:
     """Print the report of a fit."""
     if "labels" in found["data"]:
+        from .labels import show_label_fit
+
         show_label_fit(found, out)
         return
     for line in data_lines(found["data"]):

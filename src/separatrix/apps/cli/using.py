@@ -6,17 +6,12 @@ import csv
 import io
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from ...data.files.readers.formats import known_format
 from . import arguments as arg
 from .dialect import Dialect, with_decimal
-from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
-from .labels import columns_to_add, measured, predicted_counts, show_label_figures
 from .output import console, counted, print_json, printable, say
-from .report import show_measures
 from .written import goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
@@ -54,9 +49,13 @@ def predict(
             )
         )
     if json and getattr(estimator, "multilabel_", False):
+        from .labels import predicted_counts
+
         rows = {"output": output} | predicted_counts(estimator, found)
         print_json("predict", rows | {"unknown_categories": unknown})
     elif json:
+        import numpy as np
+
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
         rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
@@ -67,6 +66,8 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     """The columns to add."""
     try:
         if getattr(model, "multilabel_", False):
+            from .labels import columns_to_add
+
             return columns_to_add(model, paths, proba)
         found = {"prediction": model.predict(paths)}
         if proba:
@@ -78,6 +79,8 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:
+    from ...data.files.readers.formats import known_format
+
     binary = known_format(output) in BINARY
     if paths and known_format(paths[0]) in BINARY:
         _write_arrow(paths, found, file, output if binary else None)
@@ -136,6 +139,8 @@ def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
+    from ...data.files.readers.formats import known_format
+
     parquet = known_format(paths[0]) == "parquet"
     rows = ds.dataset(paths, format="parquet" if parquet else "ipc")
     names = _new_names(rows.schema.names, found)
@@ -169,6 +174,10 @@ def evaluate(
 
     On the file of its fit, only the held-out rows are used; on any other file, all rows.
     """
+    from .figures import class_counts, measure
+    from .labels import measured, show_label_figures
+    from .report import show_measures
+
     estimator = loaded(model)
     with opened(data, format) as paths:
         of = judged(estimator, paths, target, format)

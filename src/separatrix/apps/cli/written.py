@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...data.files.readers.formats import CODECS
 from ...numeric.replaced import descriptor_of, replaced
 
 
@@ -20,6 +19,8 @@ def written(output: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    from ...data.files.readers.formats import CODECS
+
     codec = CODECS.get(Path(output).suffix)
     with replaced(Path(output)) as file:
         if codec is None:

@@ -54,8 +54,9 @@ class LinearClassifierCV(SparseModel):
         As in :class:`LinearClassifier`.
     l2s : int or array
         The number of values, on a logarithmic grid of eight decades that starts where the penalty
-        outweighs the data, and a warning says so if the smallest has the best score; or the values.
-        Not used with ``l1_ratio``.
+        outweighs the data; or the values. A warning says so if the largest or the smallest has the
+        best score, for three or more given values if it is better than all others by more than its
+        standard error. Not used with ``l1_ratio``.
     l1_ratio : None, float or list of float
         Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). If several are
         given, the best is used, and ``rule`` chooses along its path. None: the path in ``l2``.
@@ -284,7 +285,7 @@ class LinearClassifierCV(SparseModel):
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(getattr(self, "l1_", 0.0))
         own_grid = checks.is_integer(self.l2s if self.l1_ratio is None else self.strengths)
-        if own_grid and (text := text_of_end(self.cv_results_, paths[0].name)):
+        if text := text_of_end(self.cv_results_, paths[0].name, own_grid):
             warnings.warn(text, UserWarning, stacklevel=2)
         if unfinished.values:
             warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)

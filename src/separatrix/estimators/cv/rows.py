@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ def given_rows(
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     if not isinstance(X, Source):
         source = clf._source(X, y, sample_weight)
-        return Given(source, clf.cv, metadata, X, np.asarray(y))
+        return Given(source, _repeatable(clf.cv), metadata, X, np.asarray(y))
     if scoring not in (None, "loss"):
         raise TypeError(
             f"scoring={scoring!r} needs arrays, but {type(X).__name__} is a "
@@ -39,7 +40,12 @@ def given_rows(
     labels, cv = labels_of(source), clf.cv
     if checks.is_integer(cv):
         cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
-    return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
+    return Given(source, _repeatable(cv), metadata, np.empty((len(labels), 0)), labels)
+
+
+def _repeatable(cv: Any) -> Any:
+    """The same folds for each ``l1_ratio``: an iterator of them would be empty for the second."""
+    return list(cv) if isinstance(cv, Iterator) else cv
 
 
 def occupied(settings: FitSettings, given: Given, standardize: bool) -> tuple[FitSettings, Given]:

@@ -246,7 +246,8 @@ def _ridge(model: Any) -> Claim:
 def _own(model: Any) -> Claim:
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
-    l1, groups = float(getattr(model, "l1", 0.0)), checked_groups(getattr(model, "groups", None))
+    l1 = float(getattr(model, "l1_", getattr(model, "l1", 0.0)))
+    groups = checked_groups(getattr(model, "groups", None))
     weights = getattr(model, "penalty_weights", None)
     given = model.get_params(deep=False).get("penalty")
     if given is not None:

@@ -85,7 +85,7 @@ class FittedModel:
         gap = getattr(self.clf, "gap_", None)
         return None if gap is None else float(gap)
 
-    def setting(self, **parameters: Any) -> str:
+    def setting(self, **parameters: Any) -> remedy_lines.Line:
         """The line that sets parameters of the classifier and fits again."""
         if "l2" in parameters and self.clf.get_params(deep=False).get("penalty") is not None:
             parameters["penalty__l2"] = parameters.pop("l2")  # both are an error
@@ -95,7 +95,7 @@ class FittedModel:
         """The line that replaces the classifier by another one."""
         return remedy_lines.replacing(self.estimator, classifier)
 
-    def scaling(self) -> str:
+    def scaling(self) -> remedy_lines.Line:
         """The line that scales the features, directly before the classifier."""
         return remedy_lines.scaling(self.estimator, self.sparse)
 
@@ -187,6 +187,20 @@ class FittedModel:
         if self._names is None:
             return f"feature {feature}"
         return repr(str(self._names[feature]))
+
+    def columns_of(self, features: Ints) -> list[str] | None:
+        """The columns of a table that have these features and no others; None if there are none."""
+        encoding = getattr(getattr(self.clf, "_reading", None), "encoding", None)
+        if encoding is None or encoding.n_features != self.source.n_features:
+            return None
+        wanted, found, first = set(features.tolist()), [], 0
+        for column in encoding.columns:
+            own = set(range(first, first + column.n_features))
+            first += column.n_features
+            if own <= wanted:
+                found.append(column.name)
+                wanted -= own
+        return None if wanted else found
 
     # ---- performance ----------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ...data.feature_map import FeatureMap
 from ...data.labels import check_labels, refuse_label_source
 from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ...estimators.penalty_parameters import penalty_of
 from ...estimators.sources import labels_of
 from ...losses import PerceptronLoss, get_loss
 from ...objective import Objective
@@ -92,6 +93,8 @@ def _penalty(clf: Any) -> Penalty:
     """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
         return clf._penalty()
+    if hasattr(clf, "l1_"):  # of a search along strengths
+        return penalty_of(get_loss(clf.loss), clf.l1_, clf.l2_, clf.penalty_weights, clf.groups)
     return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 

@@ -126,13 +126,15 @@ def check_range(values: Array, dtype: str, name: str, place: Place) -> None:
 
 
 def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array:
-    """A column of categories as one of ``TYPES``; NaN is missing as null is."""
-    is_text = category_type(column.type) == "text"
-    if is_text != (type == "text") and not pa.types.is_null(column.type):
+    """A column of categories as one of ``TYPES``; NaN is missing as null is.
+
+    Text may be read as numbers. Numbers are not converted to text: 1.0 could be "1" or "1.0".
+    """
+    is_text = category_type(column.type) == "text" or pa.types.is_null(column.type)
+    if type == "text" and not is_text:
         raise ValueError(
-            f"column {name!r} is {column.type} from {place.row(0)}; expected "
-            f"{'text' if type == 'text' else TYPES[type]}, as in the rows that the model was "
-            "fitted to: convert it to that type"
+            f"column {name!r} is {column.type} from {place.row(0)}; expected text, as in the rows "
+            "that the model was fitted to: convert it to text"
         )
     if pa.types.is_floating(column.type):
         values = numbers(column, name, place) + 0.0  # -0.0 is 0

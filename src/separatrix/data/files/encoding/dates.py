@@ -23,7 +23,7 @@ EXPECTED = "expected 2024-12-31 or 2024-12-31 23:59"
 
 
 @dataclass(frozen=True)
-class Part:
+class DatePart:
     """How a part of dates is computed."""
 
     of: Callable[[pa.Array], pa.Array]
@@ -43,9 +43,9 @@ def _days(seconds: pa.Array) -> pa.Array:
     return pc.floor_temporal(seconds, unit="day").cast(pa.date32()).cast(pa.int32())
 
 
-PARTS: dict[str, Part] = {
-    "year": Part(pc.year), "month": Part(pc.month), "day": Part(pc.day),
-    "weekday": Part(_weekday, "text"), "hour": Part(pc.hour), "days": Part(_days),
+PARTS: dict[str, DatePart] = {
+    "year": DatePart(pc.year), "month": DatePart(pc.month), "day": DatePart(pc.day),
+    "weekday": DatePart(_weekday, "text"), "hour": DatePart(pc.hour), "days": DatePart(_days),
 }  # fmt: skip
 """Those of ``DATE_PARTS``; ``days`` are counted from 1970-01-01, ``day`` within the month."""
 

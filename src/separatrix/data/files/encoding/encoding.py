@@ -188,7 +188,7 @@ class Encoding:
         times = Counter(names)
         for name in wanted:
             if times[name] != 1:
-                from .options import meant
+                from .selection import meant
 
                 there = name in times
                 hint = f"the columns are {names!r}" if there else meant(name, names)
