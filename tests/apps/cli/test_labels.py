@@ -128,6 +128,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         (["fit", "articles.csv", "--target", "sport,links"], "expected 0 or 1"),
         ([*FIT, "--balanced"], "--balanced is for classes that exclude each other"),
         ([*FIT, "--trace", "steps.html"], "recorded for one target"),
+        ([*FIT[:-2], "--l1", "auto"], "search for one target"),
         (["check", "articles.csv", "--target", "sport,art"], "expected one column of labels"),
         (["path", "articles.csv", "--target", "sport,art"], "expected one column of labels"),
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport,news"], "in this order"),
@@ -135,7 +136,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         (["diagnose", "kept.sep", "articles.csv"], "several labels for a row"),
         (["export", "kept.sep", "--to", "json"], "indicator matrix of labels"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_is_refused(folder, capsys, arguments, message):
     run([*FIT, "-o", "kept.sep"])

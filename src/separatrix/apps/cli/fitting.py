@@ -183,6 +183,8 @@ def _fit_labels(
 
     if trace is not None:
         raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
+    if "l1_ratio" in settings:
+        raise ValueError("--l1 auto and --l1-ratio search for one target: give --l1 a number")
     if l2 is None:
         say(f"The search for l2 is for one target: l2 = {L2:g} here, unless --l2 says more.")
     rows = in_memory(source)
