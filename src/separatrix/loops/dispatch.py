@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, OneVsRest, Softmax
+from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, Softmax
 from ._compiled import _loops
 
 # By exact type: a subclass may compute something else.
@@ -20,8 +20,10 @@ COMPILED: dict[type[Loss], int] = {
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
     number = COMPILED.get(type(loss))
-    if type(loss) is OneVsRest:
-        inner = compiled(loss.binary)
+    if loss.several_labels:  # compiled loops take the number of a class
+        return None
+    if number is None and (own := loss.column_loss) is not None and own is not loss:
+        inner = compiled(own)
         return None if inner is None else _loops.joint_ids["columns"] + inner
     return number
 

@@ -40,6 +40,8 @@ class MultiLabel(OneVsRest):
     [2.5]
     """
 
+    several_labels = True
+
     @property
     def name(self) -> str:  # type: ignore[override]
         """Name of the two-class loss."""

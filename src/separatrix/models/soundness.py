@@ -26,7 +26,7 @@ from ..estimators.predictor import LinearPredictor
 from ..estimators.stream import COLUMNS, StreamState
 from ..features import RadialBasis
 from ..kernels import Linear, Precomputed
-from ..losses import MultiLabel, get_loss
+from ..losses import get_loss
 from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
@@ -58,7 +58,7 @@ def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
     trace, labels = getattr(estimator, "trace_", None), vars(estimator).get("_labels")
     if labels is None:
         _check_classes(estimator.classes_, trace)
-        _expect("trace_", not isinstance(getattr(trace, "loss", None), MultiLabel))
+        _expect("trace_", not getattr(getattr(trace, "loss", None), "several_labels", False))
     else:
         _check_labels(estimator, labels, trace)
     _check_history(estimator.history_)
@@ -122,7 +122,7 @@ def _check_labels(estimator: Any, labels: LabelColumns, trace: Any) -> None:
     ):  # fmt: skip
         _expect(name, classes.dtype.kind == expected.dtype.kind)
         _expect(name, np.array_equal(classes, expected))
-    _expect("trace_", isinstance(trace.loss, MultiLabel) == (len(labels.varying) > 1))
+    _expect("trace_", trace.loss.several_labels == (len(labels.varying) > 1))
     _check_recipe(trace)
 
 
