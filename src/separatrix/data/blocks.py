@@ -37,7 +37,8 @@ class Block(NamedTuple):
     X: RowsLike
     """(n, d): an array for dense rows."""
     y: AnyArray
-    """(n,): -1.0 and +1.0, or the numbers of classes."""
+    """(n,): -1.0 and +1.0, or the numbers of classes; (n, q) of -1 and +1 for q labels that do not
+    exclude each other."""
     weight: Array | None
     """(n,), or None: all 1."""
     start: int
@@ -165,6 +166,13 @@ def check_numbers(y: AnyArray, classes: int) -> None:
     They index weights, so one out of range would corrupt memory. Sources check their rows once, as
     a loop may be called for every few rows.
     """
+    if y.ndim == 2:
+        if y.shape[1] != classes or y.dtype != np.int8:
+            raise ValueError(
+                f"y must have a column of -1 and +1, int8, for each of {classes} labels, got "
+                f"{y.dtype} of shape {y.shape}"
+            )
+        return
     if classes <= 2 or not len(y):
         return
     # As unsigned integers negative numbers are the largest.

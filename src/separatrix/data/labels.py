@@ -31,6 +31,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
+    refuse_several(y)
     check_words(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_integer_classes(y) if plain else None
@@ -47,6 +48,26 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             with np.errstate(invalid="ignore"):  # infinity raises an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
+
+
+def refuse_several(y: Any) -> None:
+    """Raise if y has several columns, where one label per row is expected."""
+    shape = getattr(y, "shape", ())
+    if isinstance(shape, tuple) and len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead: an indicator matrix "
+            "of labels is for LinearClassifier.fit alone; elsewhere use scikit-learn's "
+            "OneVsRestClassifier, or one column of y at a time"
+        )
+
+
+def refuse_label_source(source: Any, what: str) -> None:
+    """Raise if the rows of a source have several labels each."""
+    if source.labels is not None:
+        raise ValueError(
+            f"{what} takes rows of classes that exclude each other, and these have several labels "
+            "each: read them with one of the targets"
+        )
 
 
 def check_words(y: Any) -> None:
@@ -185,6 +206,11 @@ def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     present = y if weight is None else y[weight != 0.0]
     classes = small_integer_classes(present)
     return np.unique(present) if classes is None else classes
+
+
+def signs_of(y: AnyArray, number: int) -> Array:
+    """+1.0 for one class or label and -1.0 for the others, from the encoded labels of sources."""
+    return np.where(y[:, number] > 0 if y.ndim == 2 else y == number, 1.0, -1.0)
 
 
 def class_numbers(y: AnyArray, n_classes: int) -> Ints:

@@ -204,6 +204,12 @@ def array_source(
     return source
 
 
+def checked_weights(sample_weight: Any, n: int) -> tuple[Array | None, int]:
+    """Checked weights of n rows, and the power of two by which they are scaled."""
+    weight = check_weights(sample_weight, n)
+    return (None, 0) if weight is None else within_reach(weight)
+
+
 def weighed_classes(
     y: AnyArray,
     found: AnyArray | None,
@@ -218,9 +224,7 @@ def weighed_classes(
     """
     if given is not None and found is given and sample_weight is None and class_weight is None:
         return given, None, 0
-    weight, power = check_weights(sample_weight, len(y)), 0
-    if weight is not None:
-        weight, power = within_reach(weight)
+    weight, power = checked_weights(sample_weight, len(y))
     weight = without_weightless(class_weight, y, weight)
     if weight is not None and not weight.any():
         raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")

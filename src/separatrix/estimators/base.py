@@ -18,6 +18,7 @@ from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
+from ..data.indicator import indicator_source, is_indicator
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -35,6 +36,7 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
+from .label_columns import given_start, loss_for, note_labels
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stop_parameter import with_rules, with_validation_rows
@@ -79,6 +81,8 @@ class LinearModel(LinearPredictor):
     verbose: bool
     standardize: bool = False
     stop: Stop | None = None
+    _takes_labels = False
+    """Whether ``fit`` takes rows with several labels each."""
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -168,8 +172,8 @@ class LinearModel(LinearPredictor):
         return replace(settings, features=features, given=source), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        """The objective: two classes have their own form, more have the joint one."""
-        loss = settings.loss.for_classes(len(source.classes))
+        """The objective: two classes have their own form, more have the joint one, labels a sum."""
+        loss = loss_for(settings.loss, source)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
@@ -200,6 +204,11 @@ class LinearModel(LinearPredictor):
         else:
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
+        if self._takes_labels and classes is None and is_indicator(y):
+            source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
+            note_labels(self, source)
+            return source
+        self.__dict__.pop("_labels", None)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
@@ -213,6 +222,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: name the column "
                 "of labels, separatrix.read(..., target='...')"
             )
+        note_labels(self, source)
         check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
@@ -253,7 +263,7 @@ class LinearModel(LinearPredictor):
         if self.warm_start and hasattr(self, "coef_"):
             return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
-            W = checks.start_array(self.start, objective.shape, self.fit_intercept)
+            W = given_start(self, objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
@@ -277,12 +287,13 @@ class LinearModel(LinearPredictor):
         return ("seed", "start") if random else ("seed",)
 
     def _warm(self, objective: Objective) -> Array:
-        if not np.array_equal(self.classes_, objective.source.classes):
+        labels = self._label_columns
+        if labels is None and not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights()
+        W = self._weights() if labels is None else self._weights()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
@@ -303,7 +314,7 @@ class LinearModel(LinearPredictor):
         source = objective.source
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, source.length, source.weight_sum, state,
+            source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
             features=settings.features, parts=source.parts,
         )  # fmt: skip
         result = minimize(
@@ -313,8 +324,10 @@ class LinearModel(LinearPredictor):
             progress=progress_line(self.verbose), drawn=self._drawn(),
             features=settings.features, given=settings.given,
         )  # fmt: skip
-        self.classes_ = source.classes
+        self.classes_, labels = source.classes, self._label_columns
         W = original_weights(result.weights, settings.features)
+        if labels is not None:
+            self.classes_, W = labels.names, labels.all_weights(W, objective.loss.attained)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self._features = settings.features
         self.stop_ = self.trace_.stop = result.stop

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
@@ -28,6 +30,15 @@ class LinearClassifier(StreamModel, SparseModel):
     perceptron, Crammer and Singer's for "hinge". Other losses are summed over the classes, each
     class against the rest; so are "one_vs_rest_logistic" and "one_vs_rest_hinge", which for two
     classes equal "logistic" and "hinge".
+
+    ``y`` may also be an indicator matrix (n, q) of 0 and 1, dense or sparse, for rows with any
+    number of labels. Then there is one weight vector per label, and the objective is the sum of the
+    q objectives of two classes, each with its own penalty, as in scikit-learn's
+    ``OneVsRestClassifier``; all labels are fitted together. ``predict`` returns an indicator
+    matrix, ``predict_proba`` the probability of each label, and ``score`` the share of the rows
+    whose labels are all right. A label that all rows have, or none, is predicted so, with a
+    warning: its weights are 0, and its bias is 1 or -1, or 1000 or -1000 if the loss only
+    approaches its minimum. ``class_weight`` and ``partial_fit`` are not for such rows.
 
     Parameters
     ----------
@@ -138,13 +149,16 @@ class LinearClassifier(StreamModel, SparseModel):
         "interrupted".
     converged_ : bool
         Whether ``stop_`` is "optimal", "closed form", "tol" or "no mistakes".
-    coef_ : array (1, d), or (k, d) for k > 2 classes
+    coef_ : array (1, d), or (k, d) for k > 2 classes, or (q, d) for q labels
         Weights, for the features as given.
-    intercept_ : array (1,) or (k,)
+    intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
     classes_ : array (k,)
-        The labels; of two, the larger is +1.
+        The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
+        numbers of its columns, (q,).
+    multilabel_ : bool
+        Whether the fit was to an indicator matrix.
     decision_ : Decision
         How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
@@ -195,6 +209,8 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
+    _takes_labels = True
+
     @translating
     def __init__(
         self,
@@ -240,7 +256,10 @@ class LinearClassifier(StreamModel, SparseModel):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Minimise the objective on all rows, X and y or a source."""
+        """Minimise the objective on all rows, X and y or a source.
+
+        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
+        """
         with self._all_or_nothing():
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
@@ -287,6 +306,17 @@ class LinearClassifier(StreamModel, SparseModel):
         example = "set_params(penalty=ElasticNet(l1=0.01))"
         super().set_params(**self._with_nested("penalty", params, example))
         return self
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
+        check_is_fitted(self)
+        return self._has_labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
 from ..losses import Loss, get_loss
+from ..losses.multilabel import multilabel
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
@@ -199,7 +200,8 @@ class LossModel(LinearModel):
 
         For "logistic" on more than two classes: softmax. For "one_vs_rest_logistic": the
         probability of each class against the rest, divided by their sum, as in OneVsRestClassifier
-        of scikit-learn.
+        of scikit-learn. After a fit to an indicator matrix: the probability of each label by
+        itself, (n, q).
         """
         return self._probability(X, "probability")
 
@@ -209,7 +211,8 @@ class LossModel(LinearModel):
         return self._probability(X, "log_probability")
 
     def _likelihood(self) -> Loss:
-        return get_loss(self.loss).for_classes(len(self.classes_))
+        loss = get_loss(self.loss)
+        return multilabel(loss) if self._has_labels else loss.for_classes(len(self.classes_))
 
     def _probability(self, X: Any, kind: str) -> Array:
         if is_dask(X):
@@ -224,7 +227,7 @@ class LossModel(LinearModel):
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability_at(scores))
         of = getattr(loss, kind)
-        if len(self.classes_) == 2:
+        if self._columns is None:
             return np.column_stack([of(-scores), of(scores)])
         result: Array = of(scores)
         return result

@@ -15,12 +15,14 @@ from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
 from ..data.files.encoding.decoding import Decoded
+from ..data.files.encoding.label_sets import signs_of_words
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
+from ..data.indicator import LabelColumns, given_indicator
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
-from ..losses.rivals import predicted_labels
+from ..losses.rivals import predicted_indicator, predicted_labels
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 from .decision import Deciding
@@ -30,6 +32,7 @@ from .sources import (
     accuracy,
     check_features,
     check_kind,
+    label_accuracy,
     refuse_labels_beside,
     scores_of,
 )
@@ -46,6 +49,22 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
     feature_names_in_: AnyArray
     unknown_categories_: dict[str, int]
     _reading: Reading
+    _labels: LabelColumns
+
+    @property
+    def _label_columns(self) -> LabelColumns | None:
+        """The labels of a model of rows with several labels each; None for classes."""
+        return self.__dict__.get("_labels")
+
+    @property
+    def _has_labels(self) -> bool:
+        return self._label_columns is not None
+
+    @property
+    def _columns(self) -> int | None:
+        """The number of scores of a row; None for the single one of two classes."""
+        k = len(self.classes_)
+        return None if k == 2 and not self._has_labels else k
 
     def _weights(self) -> Array:
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
@@ -93,7 +112,8 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         return self._reading.split if hasattr(self, "_reading") else None
 
     def decision_function(self, X: Any) -> Array:
-        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
+        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k), one for
+        each class or label.
 
         X may be a source, whose rows are read block by block, or a Dask collection, for which a
         lazy dask array is returned. A model that was fitted to files also takes paths and frames,
@@ -102,8 +122,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_dask(X):
-            k = None if len(self.classes_) == 2 else len(self.classes_)
-            return cast(Array, lazily(self, "decision_function", X, k, np.float64))
+            return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
             result = scores_of(self._read_alike(X), self._weights(), n_jobs)
@@ -113,7 +132,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
-        return result[:, 0] if len(self.classes_) == 2 else result
+        return result[:, 0] if self._columns is None else result
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
@@ -133,19 +152,26 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         """Class of each row; in a tie the larger of two classes, the first of more.
 
         By ``decision_``, if ``set_decision`` or ``tune_threshold`` was called after the fit.
+        After a fit to an indicator matrix, the indicator matrix of each row's labels, (n, q): 1
+        where the score is 0 or more.
         """
         if is_dask(X):
             check_is_fitted(self)
-            return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
+            k, dtype = None, self.classes_.dtype
+            if self._has_labels:
+                k, dtype = self._columns, np.dtype(np.int64)
+            return cast(AnyArray, lazily(self, "predict", X, k, dtype))
         scores = self.decision_function(X)
         if "decision_" in self.__dict__:
             rule = self._rule()
             chosen: AnyArray = self.classes_[rule(scores[:, None] if scores.ndim == 1 else scores)]
             return chosen
+        if self._has_labels:
+            return predicted_indicator(scores)
         return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified correctly.
+        """Share of the rows, by weight, that are classified correctly, in all labels if several.
 
         On X and y; on a source; or, if the model was fitted to files, on files or a frame with the
         columns of the fit, including the target, and the weight if there was one.
@@ -156,27 +182,40 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
+            if self._has_labels or alike.multilabel:
+                return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()), self._rule())
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
+        if self._has_labels:
+            y = given_indicator(y, len(self.classes_))
         y = check_labels(y) if y is None else y
         return float(super().score(X, y, sample_weight))
 
     def _accuracy(self, pieces: Iterable[Decoded]) -> float:
         """Accuracy on rows with labels."""
-        of, decide, right, all = LinearScores(self._weights()), self._rule(), 0.0, 0.0
+        of, right, all = LinearScores(self._weights()), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
-            predicted = self.classes_[decide(found)]
             if piece.y is None:
                 raise ValueError(
                     f"{piece.where}: there are no labels; expected a label for every row"
                 )
-            check_kind(piece.y, self.classes_)
             weight = np.ones(len(found)) if piece.weight is None else piece.weight
-            right += float(weight[predicted == piece.y].sum())
+            right += float(weight[self._correct(found, piece.y)].sum())
             all += float(weight.sum())
         return right / all
+
+    def _correct(self, scores: Array, labels: AnyArray) -> AnyArray:
+        """Which rows have these labels, as files have them, (n,) booleans."""
+        right: AnyArray
+        if self._has_labels:
+            has = signs_of_words(labels.tolist(), len(self.classes_)) > 0
+            right = np.all((scores >= 0.0) == has, axis=1)
+        else:
+            check_kind(labels, self.classes_)
+            right = self.classes_[self._rule()(scores)] == labels
+        return right
 
     def _reads(self, X: Any) -> bool:
         """Whether X is read as the rows of the fit were: files, frames, and columns of a table."""

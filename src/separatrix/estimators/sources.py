@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import Block, InMemory, Source, Sum
 from ..data.class_weighted import ClassWeightedSource
+from ..data.indicator import LabelColumns
 from ..data.labels import check_labels, class_numbers, encoded
 from ..data.scoring import scores, small_scores
 from ..data.validation import (
@@ -154,6 +155,38 @@ class Correct(Sum[tuple[float]]):
         predicted = self.decide(self.scores(block.X))
         own = self.numbers[class_numbers(block.y, len(self.numbers))]
         return (float(block.weights[predicted == own].sum()),)
+
+
+@dataclass(frozen=True)
+class AllCorrect(Sum[tuple[float]]):
+    """The weight of the rows all of whose labels are predicted correctly."""
+
+    scores: Callable[[RowsLike], Array]
+    labels: LabelColumns
+
+    def of(self, block: Block) -> tuple[float]:
+        """The sum over one block."""
+        if not len(block.y):
+            return (0.0,)
+        signs = np.broadcast_to(self.labels.constant, (len(block.y), len(self.labels.names))).copy()
+        signs[:, self.labels.varying] = block.y.reshape(len(block.y), -1)
+        right = np.all((self.scores(block.X) >= 0.0) == (signs > 0), axis=1)
+        return (float(block.weights[right].sum()),)
+
+
+def label_accuracy(
+    source: Source, labels: LabelColumns | None, scores: Callable[[RowsLike], Array]
+) -> float:
+    """Weighted share of the rows all of whose labels are predicted correctly."""
+    own = source.labels
+    if labels is None or own is None or not np.array_equal(own.names, labels.names):
+        raise ValueError(
+            "the rows have other labels than the model: expected "
+            f"{'classes' if labels is None else labels.names.tolist()}, got "
+            f"{'classes' if own is None else own.names.tolist()}"
+        )
+    (weight,) = source.total(AllCorrect(scores, own))
+    return weight / source.weight_sum
 
 
 def check_kind(labels: AnyArray, classes: AnyArray) -> None:

@@ -111,6 +111,11 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
+    if last._has_labels:
+        raise ValueError(
+            "this model was fitted to an indicator matrix of labels, and an export has one class "
+            "for each row: use separatrix.save, or export a model for each label"
+        )
     columns, types, features = _first(before[0] if before else None, last)
     for step in before:
         features = _after(step, features, columns, types)

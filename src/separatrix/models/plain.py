@@ -16,6 +16,7 @@ from ..data.feature_map import FeatureMap
 from ..data.files.encoding.encoders import DateParts, Hashed, Number, OneHot
 from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
+from ..data.indicator import LabelColumns
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
 from ..estimators.decision import Decision
 from ..estimators.kernel_expansion import KernelExpansion
@@ -32,8 +33,8 @@ RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
         DateParts, Decision, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
-        Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading,
-        Runaway, Sigmoid, Split, Standardization, Stop, StreamState, Trace, Votes,
+        LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed,
+        Reading, Runaway, Sigmoid, Split, Standardization, Stop, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

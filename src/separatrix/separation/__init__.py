@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.labels import refuse_label_source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from . import single_features
@@ -130,6 +131,7 @@ def _source(X: Any, y: Any) -> Source:
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a source contains its labels: pass separability(source) without y.")
+        refuse_label_source(X, "separability")
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")

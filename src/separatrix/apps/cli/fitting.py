@@ -164,7 +164,9 @@ def fit_and_save(
             raise ValueError(f"--trace {trace}: this is the file of the model; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
-        source = options.read(paths)
+        source = options.read(paths, several=True)
+        if source.labels is not None:
+            return _fit_labels(data, source, l2, settings, output, trace, watch)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
         costs = decide.checked_costs(source, settings)
@@ -192,6 +194,33 @@ def fit_and_save(
             raise KeyboardInterrupt(message) from error
     found["model"] |= {"file": output, "seconds": seconds}
     return found | {"interrupted": interrupted}
+
+
+def _fit_labels(
+    data: list[str],
+    source: Any,
+    l2: float | None,
+    settings: dict[str, Any],
+    output: str,
+    trace: str | None,
+    watch: Watch,
+) -> dict[str, Any]:
+    """``fit_and_save`` for several targets."""
+    from .labels import L2, fit_labels, label_report
+
+    if trace is not None:
+        raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
+    if "l1_ratio" in settings:
+        raise ValueError("--l1 auto and --l1-ratio search for one target: give --l1 a number")
+    if l2 is None:
+        say(f"The search for l2 is for one target: l2 = {L2:g} here, unless --l2 says more.")
+    rows = in_memory(source)
+    model, seconds = fit_labels(rows, source, l2, settings, watch)
+    separatrix.save(model, output)
+    watch.stage("Measuring")
+    found = label_report(data, source, rows, model)
+    found["model"] |= {"file": output, "seconds": seconds}
+    return found | {"interrupted": "fit" if model.stop_ == "interrupted" else None}
 
 
 def _check_recorded(trace: str, rows: int) -> None:

@@ -43,14 +43,24 @@ class Options:
     """As given, ``column:part,part``."""
     keep: list[str] = field(default_factory=list)
 
-    def read(self, paths: list[str]) -> Any:
-        """Read the rows as a source; missing labels are an error."""
-        from ...data.files.encoding.suspects import ColumnWarning
+    def read(self, paths: list[str], several: bool = False) -> Any:
+        """Read the rows as a source; missing labels are an error.
 
+        ``several``: the target may be several columns.
+        """
+        from ...data.files.encoding.suspects import ColumnWarning
+        from .labels import columns_of
+
+        target = columns_of(self.target, paths, self.format)
+        if isinstance(target, list) and not several:
+            raise ValueError(
+                f"--target {self.target}: expected one column of labels; fit, predict, evaluate "
+                "and certify take several"
+            )
         if self.missing is not None:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
-            "target": self.target, "weight": self.weight, "format": self.format,
+            "target": target, "weight": self.weight, "format": self.format,
             "cache": self.cache, "validation": self.test or None,
         }  # fmt: skip
         if self.has_columns(paths):
@@ -77,7 +87,7 @@ class Options:
                 f"{paths[0]}: which column contains the labels? Use --target NAME; the columns are "
                 f"{', '.join(names)}"
             )
-        if len(source.classes) < 2:
+        if len(source.classes) < 2 and source.labels is None:
             raise ValueError(
                 f"{paths[0]}: every row has the label {source.classes.tolist()[0]!r}; expected two "
                 "classes or more"
@@ -166,7 +176,9 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
 
     A fingerprint shows whether the file is that of the fit; another file is not split.
     """
-    given = {"target": target, "format": format}
+    from .labels import columns_of
+
+    given = {"target": columns_of(target, paths, format), "format": format}
     split = getattr(model, "split_", None)
     if split is not None:
         try:

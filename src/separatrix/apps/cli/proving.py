@@ -120,12 +120,14 @@ def _certified(
 ) -> tuple[Any, Any]:
     """Certify a scikit-learn model, with columns in its own order if it knows their names."""
     from .figures import labels_and_weights
+    from .labels import indicator_and_weights
 
     options = Options(target=target, missing="error", format=format)
     names = getattr(estimator, "feature_names_in_", None)
     options.features = None if names is None else [str(name) for name in names]
-    rows = rows_in_memory(options.read(paths), "certify")
-    labels, weights = labels_and_weights(rows)
+    rows = rows_in_memory(options.read(paths, several=True), "certify")
+    several = rows.labels is not None
+    labels, weights = (indicator_and_weights if several else labels_and_weights)(rows)
     X = rows.block().X
     if hasattr(X, "indptr"):
         from scipy.sparse import csr_array

@@ -75,6 +75,11 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
 
 def show_fit(found: dict[str, Any], out: Console) -> None:
     """Print the report of a fit."""
+    if "labels" in found["data"]:
+        from .labels import show_label_fit
+
+        show_label_fit(found, out)
+        return
     for line in data_lines(found["data"]):
         out.print(printable(line))
     split, model = found["split"], found["model"]

@@ -52,7 +52,12 @@ def predict(
                 f"{count:,} values of {column!r} were not in the fit: they count as no category."
             )
         )
-    if json:
+    if json and getattr(estimator, "multilabel_", False):
+        from .labels import predicted_counts
+
+        rows = {"output": output} | predicted_counts(estimator, found)
+        print_json("predict", rows | {"unknown_categories": unknown})
+    elif json:
         import numpy as np
 
         counts = np.unique(found["prediction"], return_counts=True)
@@ -64,6 +69,10 @@ def predict(
 def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     """The columns to add."""
     try:
+        if getattr(model, "multilabel_", False):
+            from .labels import columns_to_add
+
+            return columns_to_add(model, paths, proba)
         found = {"prediction": model.predict(paths)}
         if proba:
             each = model.predict_proba(paths).T
@@ -173,6 +182,7 @@ def evaluate(
     on any other file, all rows. With --threshold the model decides by another one, for this once.
     """
     from .figures import class_counts, measure
+    from .labels import measured, show_label_figures
     from .report import show_measures
 
     estimator = loaded(model)
@@ -182,15 +192,26 @@ def evaluate(
         rows = of.rows if of.held_out is None else of.held_out
         if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column contains the labels? Use --target NAME")
-        weights = None if of.held_out is None else report_weights(estimator, rows)
-        DecisionOptions(threshold).apply(estimator, None, None)
-        judge = separatrix.Report(
-            estimator, rows, sample_weight=weights, title=f"{model} on {' '.join(data)}"
-        )
-        found = measure(judge)
-        if report is not None:
-            judge.save(report)
-    facts = of.facts(data, by=rows) | {"classes": class_counts(rows)}
+        several = rows.labels is not None
+        weights = judge = None
+        if several:
+            if threshold is not None or report is not None:
+                raise ValueError(
+                    f"{model} predicts several labels for a row: --threshold and --report are for "
+                    "models of classes"
+                )
+            found = measured(estimator, rows)
+        else:
+            weights = None if of.held_out is None else report_weights(estimator, rows)
+            DecisionOptions(threshold).apply(estimator, None, None)
+            judge = separatrix.Report(
+                estimator, rows, sample_weight=weights, title=f"{model} on {' '.join(data)}"
+            )
+            found = measure(judge)
+            if report is not None:
+                judge.save(report)
+    facts = of.facts(data, by=rows)
+    facts |= {"labels": rows.labels.names} if several else {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
@@ -200,6 +221,9 @@ def evaluate(
     elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
+    if judge is None:
+        show_label_figures(out, {"evaluated": found})
+        return
     if weights is not None:
         n = rows.n_rows - judge.figures["rows"]
         out.print(f"{n:,} of these rows chose the threshold and are not measured.")

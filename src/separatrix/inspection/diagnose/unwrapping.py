@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data import InMemory, Source
 from ...data.feature_map import FeatureMap
-from ...data.labels import check_labels
+from ...data.labels import check_labels, refuse_label_source
 from ...data.validation import array_source, check_rows, check_weights
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...estimators.penalty_parameters import penalty_of
@@ -36,6 +36,11 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
             f"end in one of them, got {estimator!r}; for a search pass best_estimator_"
         )
     check_is_fitted(clf)
+    if getattr(clf, "multilabel_", False):
+        raise ValueError(
+            "diagnose takes a model of classes that exclude each other, and this one has several "
+            "labels for a row: diagnose a fit to one of them"
+        )
     encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
     weight, in_source = sample_weight, isinstance(X, Source)
     if isinstance(X, Source):
@@ -49,6 +54,7 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
                 "arrays or sparse matrices, or for a classifier without a pipeline a source in "
                 "memory without y, such as source.sample(100_000)"
             )
+        refuse_label_source(X, "diagnose")
         whole = X.block()
         y, weight = labels_of(X), X.weight
         X = host_rows_of(whole.X).as_matrix()

@@ -23,6 +23,7 @@ from ....rows import CsrRows, HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
 from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
+from .label_sets import Target, labels_of, target_names
 
 if TYPE_CHECKING:
     from ..readers.wide import Batch
@@ -56,7 +57,8 @@ class Encoding:
     """
 
     columns: tuple[Column, ...]
-    target: str | None = None
+    target: Target = None
+    """The column of labels; or several columns of 0 and 1, for rows with several labels each."""
     weight: str | None = None
     dtype: Literal["float32", "float64"] = "float64"
     text_target: bool = False
@@ -119,8 +121,7 @@ class Encoding:
             X = self._encoded(batch, place, unknown)
         y = weight = None
         if labels and self.target is not None:
-            target = of.whole_column(batch, self.target, coded=True)
-            y = of.labels(target, self.target, place)
+            y = labels_of(batch, self.target, place)
         if labels and self.weight is not None:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
@@ -190,12 +191,14 @@ class Encoding:
             for column in self.columns
             if isinstance(column, DateParts) or getattr(column, "type", "") == "text"
         }
-        return names | {self.target} if self.text_target and self.target is not None else names
+        return names | set(target_names(self.target)) if self.text_target else names
 
     def column_names(self, labels: bool = True) -> list[str]:
         """Those that a table has to have, with or without target and weight."""
         names = [column.name for column in self.columns]
-        others = [name for name in (self.target, self.weight) if name is not None]
+        others = target_names(self.target)
+        if self.weight is not None:
+            others.append(self.weight)
         return names + others * labels
 
     def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
@@ -251,8 +254,10 @@ class Encoding:
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
         """The one that was written down; a KeyError, TypeError or ValueError if it is none."""
         others = {name: data[name] for name in OTHERS if name in data}
+        if isinstance(others.get("target"), list):
+            others["target"] = tuple(others["target"])
         found = cls(tuple(map(_column, data["columns"])), **others)
-        roles = [name for name in (found.target, found.weight) if name is not None]
+        roles = [*target_names(found.target), *[found.weight] * (found.weight is not None)]
         if not all(isinstance(name, str) for name in roles) or found.dtype not in DTYPES:
             raise TypeError("target, weight or dtype")
         values = found.row_values

@@ -14,6 +14,7 @@ from ..readers.reader import TableReader
 from .columns import kind_of
 from .dates import holds_dates
 from .encoders import DATE_PARTS
+from .label_sets import Target, as_target, target_names
 from .selection import meant, selected
 
 Categorical = Literal["onehot", "hash", "error"]
@@ -23,7 +24,7 @@ Categorical = Literal["onehot", "hash", "error"]
 class EncodingOptions:
     """What a user says of the columns of a table; checked when it is made."""
 
-    target: str | None = None
+    target: Target = None
     features: Sequence[str] | None = None
     keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
@@ -37,8 +38,10 @@ class EncodingOptions:
     dates: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "target", as_target(self.target))
         for name, value in (("target", self.target), ("weight", self.weight)):
-            if value is not None and not isinstance(value, str):
+            several = name == "target" and isinstance(value, tuple)
+            if value is not None and not isinstance(value, str) and not several:
                 raise TypeError(f"{name} must be the name of a column, or None, got {value!r}")
         for what in ("features", "keep", "drop"):
             named = getattr(self, what)
@@ -128,12 +131,12 @@ class EncodingOptions:
 
     def feature_columns(self, names: Sequence[str]) -> list[str]:
         """Which of the columns are features; one that is not there is an error."""
-        roles = {"target": self.target, "weight": self.weight}
-        others = [name for name in roles.values() if name is not None]
+        roles = [("target", name) for name in target_names(self.target)]
+        roles += [("weight", self.weight)] if self.weight is not None else []
+        others = [name for _, name in roles]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
         times = Counter(names)
-        wanted = [(what, name) for what, name in roles.items() if name is not None]
-        wanted += [("features", name) for name in self.features or ()]
+        wanted = roles + [("features", name) for name in self.features or ()]
         wanted += [("categorical", name) for name in named]
         wanted += [("dates", name) for name in self.dates or ()]
         for what, name in wanted:
