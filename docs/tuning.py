@@ -82,16 +82,16 @@ def _split(text: str) -> tuple[str, str]:
     return text[: word.start()].rstrip(" ;,("), text[word.end() :].strip(" ,.)")
 
 
-def rooms() -> dict[str, list[Threshold]]:
-    """The thresholds of every room that has some, by the path of their file."""
+def by_file() -> dict[str, list[Threshold]]:
+    """The thresholds of every package, by the path of their file."""
     paths = sorted(PACKAGE.rglob("thresholds.py"))
     return {str(path.relative_to(PACKAGE)): thresholds(path) for path in paths}
 
 
 def tables() -> str:
-    """One section per room."""
+    """One section per file of thresholds."""
     out = []
-    for path, each in rooms().items():
+    for path, each in by_file().items():
         out += [
             f"\n## `{path}`\n",
             "| name | value | what it chooses | measured |",

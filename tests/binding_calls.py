@@ -272,6 +272,19 @@ CALLS = [
         "features": D, "labels": numbers(2), "values": numbers(3),
         "indices": np.zeros(3, dtype=np.int32), "indptr": np.zeros(3, dtype=np.int32),
     }, "labels values indices indptr", free={"text"}),
+    call("csv_rows", lambda: {
+        "text": np.frombuffer(b"1,a,x\n2,b,y\n", dtype=np.uint8), "delimiter": ord(","),
+        "has_names": False, "kinds": np.array([1, 2, 0], dtype=np.uint8),
+        "slots": np.zeros(3, dtype=np.int32), "numbers": np.zeros((2, 1)),
+        "codes": np.zeros((1, 2), dtype=np.int32),
+    }, "numbers codes", free={"text"}, function=lambda **given: str(_loops.csv_rows(**given))),
+    call("csv_end", lambda: {"text": np.frombuffer(b"1,2\n", dtype=np.uint8),
+                             "delimiter": ord(",")}, free={"text"}),
+    call("gather_rows", lambda: {
+        "values": np.ones((3, 2)), "features": np.zeros((3, 2), dtype=np.int32),
+        "data": np.zeros(6), "indices": np.zeros(6, dtype=np.int32),
+        "indptr": np.zeros(3, dtype=np.int32),
+    }, "data indices indptr"),
 ]  # fmt: skip
 for entry in CALLS:
     if "arrays" in entry.arguments():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,12 +99,16 @@ def single_flags() -> set[str]:
     return found
 
 
-def _message_only(tree: ast.AST) -> set[int]:
-    """``type(loss).__name__`` of a message decides nothing."""
+def _no_tests(tree: ast.AST) -> set[int]:
+    """``type(loss).__name__`` of a message decides nothing; ``type(x) is bool`` asks for data."""
     return {
         id(node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__")
+    } | {
+        id(node.left)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and hasattr(builtins, _last(node.comparators[0]))
     }
 
 
@@ -116,10 +121,10 @@ def type_tests() -> Iterator[tuple[str, int, str]]:
     for path in sorted(SRC.rglob("*.py")):
         text = path.read_text()
         tree = ast.parse(text)
-        messages, own = _message_only(tree), path.parent.name in ("losses", "penalties")
+        fine, own = _no_tests(tree), path.parent.name in ("losses", "penalties")
         for node in ast.walk(tree):
             asks = isinstance(node, ast.Attribute) and node.attr in flags and not own
-            if (asks or _is_type_test(node)) and id(node) not in messages:
+            if (asks or _is_type_test(node)) and id(node) not in fine:
                 line = node.lineno  # type: ignore[attr-defined]
                 yield str(path.relative_to(SRC)), line, text.splitlines()[line - 1].strip()
 
@@ -137,6 +142,8 @@ def test_the_counter_counts() -> None:
     ]  # fmt: skip
     for text in asked:
         assert any(map(_is_type_test, ast.walk(ast.parse(text)))), text
+    assert not _no_tests(ast.parse("type(loss) is Hinge"))
+    assert _no_tests(ast.parse("type(self.binary) is bool"))
     fine = ["isinstance(source, InMemory)", "type(rows)", "clf.loss == 'hinge'", "loss.smooth"]
     for text in fine:
         assert not any(map(_is_type_test, ast.walk(ast.parse(text)))), text

@@ -19,16 +19,16 @@ def test_the_page_on_tuning_has_every_threshold_and_its_value():
     page = tuning.PAGE.read_text()
     assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
     for path in PACKAGE.rglob("thresholds.py"):
-        room = importlib.import_module(
+        module = importlib.import_module(
             ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
         )
-        names = [name for name in vars(room) if name.isupper()]
+        names = [name for name in vars(module) if name.isupper()]
         assert names
         for name in names:
             (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
             told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
-            assert eval(values[told.index(name)]) == getattr(room, name)
-    each = [threshold for found in tuning.rooms().values() for threshold in found]
+            assert eval(values[told.index(name)]) == getattr(module, name)
+    each = [threshold for found in tuning.by_file().values() for threshold in found]
     assert all(threshold.chooses for threshold in each)
     silent = [t.names for t in each if not (t.measured or t.chooses == "as the one before")]
     assert not silent, "say what was measured, or why nothing"
@@ -90,13 +90,13 @@ def test_a_mechanism_has_one_figure_for_a_workload():
 @pytest.mark.parametrize("name", ["Perceptron", "L-BFGS", "the hinge on text"])
 def test_the_walk_of_a_fit_is_that_of_the_stack(name):
     shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
-    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
+    walk = "".join(f"{frame}\n" for frame in script("layers").walks()[name])
     assert walk in shown
 
 
 def test_the_hinge_on_text_enters_the_solver_files_on_the_page_and_no_other():
-    rooms = script("rooms")
-    entered = [f for f in rooms.entered(*rooms.hinge_on_text()) if f.startswith("solvers/")]
+    layers = script("layers")
+    entered = [f for f in layers.entered(*layers.hinge_on_text()) if f.startswith("solvers/")]
     page = (ROOT / "docs" / "design.md").read_text()
     (rows,) = re.findall(r"\| solver file \|.*\n\|---.*\n((?:\|.*\n)+)", page)
     assert re.findall(r"^\| `([^`]+)`", rows, re.M) == entered
@@ -119,10 +119,10 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
     ]
 
 
-def test_the_gallery_has_fifteen_examples_in_an_order_to_read_them_each_with_a_picture():
+def test_the_gallery_has_sixteen_examples_in_an_order_to_read_them_each_with_a_picture():
     reading = script("reading")
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert len(names) == len(reading.ORDER) == 15
+    assert len(names) == len(reading.ORDER) == 16
     assert names == set(reading.ORDER)
     key = reading.ReadingOrder("examples")
     assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [

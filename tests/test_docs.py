@@ -121,7 +121,7 @@ def test_no_page_has_code_that_is_not_run():
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
-        "reproducibility", "sparse_models",
+        "reproducibility", "sparse_models", "decision",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
@@ -142,7 +142,8 @@ def test_the_page_on_diagnose_runs():
 
 def test_the_page_on_diagnose_has_every_cause_and_no_other():
     listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
-    assert set(listed) == {cause for cause, _ in FIRST}
+    leak = "one feature separates"  # a fit with it has not gone wrong: see inspection/test_leaks.py
+    assert set(listed) == {leak} | {cause for cause, _ in FIRST}
     assert len(listed) == len(CAUSES)
 
 
@@ -241,17 +242,17 @@ def test_the_formulas_hold():
         exec(code, names)
 
 
-def test_headers_include_only_from_floors_below():
-    floors = {
+def test_headers_include_only_from_layers_below():
+    layers = {
         folder: int(row[0])
-        for row in table("docs/design.md", "Rooms and floors")
+        for row in table("docs/design.md", "Packages and layers")
         for folder in re.findall(r"`cpp/(\w+)/`", row[1])
     }
-    assert set(floors) == {path.name for path in (ROOT / "cpp").iterdir()}
+    assert set(layers) == {path.name for path in (ROOT / "cpp").iterdir()}
     for path in (ROOT / "cpp").rglob("*.?pp"):
         own = path.parent.name
         for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
-            assert folder == own or floors[folder] < floors[own], path
+            assert folder == own or layers[folder] < layers[own], path
 
 
 def test_the_reference_has_every_public_name():

@@ -30,6 +30,34 @@ def test_all_public_names_import():
         assert getattr(separatrix, name) is not None
 
 
+def test_names_are_found_where_type_checkers_find_them():
+    tree = ast.parse(Path(separatrix.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and not node.orelse][:1]
+    found = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert found.keys() == set(separatrix.__all__) <= set(dir(separatrix))
+    assert separatrix._WHERE | dict.fromkeys(separatrix._MODULES) == found
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'separatrix' has no attribute 'Percepton'"):
+        separatrix.Percepton  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'Percepton' from 'separatrix'"):
+        from separatrix import Percepton  # noqa: F401
+
+
+@pytest.mark.processes
+def test_importing_the_package_alone_imports_no_other():
+    out = python("import sys, separatrix; print({'numpy', 'scipy', 'sklearn'} & {*sys.modules})")
+    assert out.stdout.strip() == "set()"
+    out = python("import separatrix; print(separatrix.__version__, separatrix.losses.names()[0])")
+    assert out.stdout.split()[1] == "zero_one"
+
+
 def test_the_stub_has_what_the_module_has():
     tree = ast.parse((HERE / "loops" / "_loops.pyi").read_text())
     stub = {
@@ -61,13 +89,14 @@ def test_a_level_can_be_forced(level):
 
 
 def test_an_unusable_level_is_refused():
-    out = python("import separatrix", SEPARATRIX_SIMD="mmx")
+    out = python("from separatrix import Perceptron", SEPARATRIX_SIMD="mmx")
     assert "SEPARATRIX_SIMD='mmx' is not usable on this machine; choose one of" in out.stderr
 
 
 def test_importing_brings_no_plotting_and_no_compiler():
     out = python(
-        "import sys, separatrix\n"
+        "import sys\n"
+        "from separatrix import *\n"
         "print([m for m in ('matplotlib', 'polars', 'rich', 'numba') if m in sys.modules])"
     )
     assert out.stdout.strip() == "[]"

@@ -47,4 +47,16 @@ WRITERS = {
 
 
 def table_of(reader, columns=None):
-    return pa.Table.from_batches([piece.X for piece in reader.pieces(columns)])
+    return pa.Table.from_batches([arrow_batch(piece.X) for piece in reader.pieces(columns)])
+
+
+def arrow_batch(batch):
+    """A batch of a reader as Arrow's."""
+    if isinstance(batch, pa.RecordBatch):
+        return batch
+    columns = [batch.column(name) for name in batch.names]
+    columns = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for column in columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.names)

@@ -259,8 +259,19 @@ struct TwoLoop {
   double* direction;          // (size)
 };
 
+// How many epochs a descent takes, and what they came to.
+struct DescentEpochs {
+  int64_t max_epochs;
+  double enough;  // an epoch that gains no more is the last
+  ShouldStop should_stop;
+  // Results.
+  int64_t epochs = 0;
+  double gain = 0;  // of the last epoch, at least
+  bool stopped = false;
+};
+
 // Some epochs of coordinate descent by columns (m) over n rows.
-struct ColumnDescent {
+struct ColumnDescent : DescentEpochs {
   const double* curvature;   // (n)
   double total;              // their sum, or 0 for a bias that stays
   const double* products;    // (m): from column_curvatures
@@ -271,31 +282,19 @@ struct ColumnDescent {
   double* w;       // (m)
   double* slope;   // (n), without what the bias adds
   double shift;    // times the curvature: what it adds, and by how much it has changed
-  int64_t max_epochs;
-  double enough;  // an epoch that gains no more is the last
-  ShouldStop should_stop;
-  int64_t epochs;
-  double gain;  // of the last epoch, at least
-  bool stopped;
 };
 
 // Some epochs of coordinate descent on a quadratic plus absolute values.
-struct QuadraticDescent {
+struct QuadraticDescent : DescentEpochs {
   const double* hessian;     // (size, size)
   const double* thresholds;  // (size)
   int64_t size;
   double* u;      // (size)
   double* slope;  // (size)
-  int64_t max_epochs;
-  double enough;  // an epoch that gains no more is the last
-  ShouldStop should_stop;
-  int64_t epochs;
-  double gain;  // of the last epoch, at least
-  bool stopped;
 };
 
 // Some epochs of block coordinate descent on a quadratic plus norms of blocks.
-struct BlockDescent {
+struct BlockDescent : DescentEpochs {
   const double* hessian;  // (size, size)
   int64_t size;
   const int64_t* starts;     // (blocks + 1): where each begins, and the size
@@ -304,12 +303,6 @@ struct BlockDescent {
   double* u;      // (size)
   double* slope;  // (size)
   double* pull;   // room for a block
-  int64_t max_epochs;
-  double enough;  // an epoch that gains no more is the last
-  ShouldStop should_stop;
-  int64_t epochs;
-  double gain;  // of the last epoch, at least
-  bool stopped;
 };
 
 }  // namespace separatrix

@@ -38,12 +38,7 @@ inline double block_length(const double* pull, const double* hessian, int64_t st
 
 inline void block_coordinate_descent(BlockDescent& on) {
   const int64_t m = on.size;
-  for (on.epochs = 0; on.epochs < on.max_epochs; ++on.epochs) {
-    if (on.should_stop()) {
-      on.stopped = true;
-      return;
-    }
-    on.gain = 0;
+  each_epoch(on, [&] {
     for (int64_t b = 0; b < on.blocks; ++b) {
       const int64_t start = on.starts[b], count = on.starts[b + 1] - start;
       const double* diagonal = on.hessian + start * (m + 1);
@@ -73,11 +68,8 @@ inline void block_coordinate_descent(BlockDescent& on) {
       if (!(r > 0))
         for (int64_t j = 0; j < count; ++j) u[j] = 0;
     }
-    if (on.gain <= on.enough) {
-      ++on.epochs;
-      return;
-    }
-  }
+    return true;
+  });
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -4,6 +4,7 @@
 // that their pieces of all rows and of a panel stay in the nearest cache. All is in double; or in
 // float where rows are, for sums that need not be exact.
 #pragma once
+#include "simd/buffer.hpp"
 #include "simd/panels.hpp"
 #include "rows/class_lines.hpp"
 #include "simd/floats.hpp"
@@ -24,12 +25,8 @@ struct WidenedTile {
 template <>
 struct WidenedTile<DenseRows<float>, double> {
   const DenseRows<float>& rows;
-  double* const room;
-  explicit WidenedTile(const DenseRows<float>& all)
-      : rows(all), room(new double[size_t(kClassTileRows * all.d)]) {}
-  ~WidenedTile() { delete[] room; }
-  WidenedTile(const WidenedTile&) = delete;
-  WidenedTile& operator=(const WidenedTile&) = delete;
+  const Buffer<double> room;
+  explicit WidenedTile(const DenseRows<float>& all) : rows(all), room(kClassTileRows * all.d) {}
 
   DenseRows<double> tile(int64_t first, int64_t count) const {
     const float* const from = row(rows, first);
@@ -59,18 +56,11 @@ class Panels {
   void each(F&& f) const {
     for (int64_t p = 0; p < count_; ++p) {
       const int64_t first = p * pieces_ / count_, end = (p + 1) * pieces_ / count_;
-      with(end - first, [&](auto pieces) { f(pieces, first * kPiece); });
+      with_pieces<kMost>(end - first, [&](auto pieces) { f(pieces, first * kPiece); });
     }
   }
 
  private:
-  template <int kPieces = kMost, class F>
-  static void with(int64_t pieces, F&& f) {
-    if constexpr (kPieces > 1)
-      if (pieces < kPieces) return with<kPieces - 1>(pieces, f);
-    f(Number<kPieces>{});
-  }
-
   int64_t pieces_, count_;
 };
 
@@ -119,7 +109,7 @@ template <class Value, class Real>
 class ClassScores<DenseRows<Value>, Real> {
  public:
   ClassScores(const DenseRows<Value>& rows, const double* weights, int64_t k, bool = false)
-      : panels_(k), d_(rows.d), w_(new Real[size_t(width() * (d_ + 1))]()) {
+      : panels_(k), d_(rows.d), w_(Buffer<Real>::zeros(width() * (d_ + 1))) {
     panels_.each([&](auto pieces, int64_t first) {
       constexpr int kWide = pieces * kPiece;
       Real* const panel = w_ + first * (d_ + 1);
@@ -128,9 +118,6 @@ class ClassScores<DenseRows<Value>, Real> {
           panel[j * kWide + c - first] = Real(weights[c * (d_ + 1) + j]);
     });
   }
-  ~ClassScores() { delete[] w_; }
-  ClassScores(const ClassScores&) = delete;
-  ClassScores& operator=(const ClassScores&) = delete;
 
   int64_t width() const { return panels_.width(); }
 
@@ -162,7 +149,7 @@ class ClassScores<DenseRows<Value>, Real> {
   static constexpr int kPiece = Panels<Real>::kPiece;
   Panels<Real> panels_;
   int64_t d_;
-  Real* w_;
+  const Buffer<Real> w_;
 };
 
 // Of sparse rows by weights in lines: see rows/class_lines.hpp.
@@ -171,16 +158,12 @@ class ClassScores<CsrRows<Value, Index>, double> {
  public:
   ClassScores(const CsrRows<Value, Index>& rows, const double* weights, int64_t k,
               bool in_lines = false)
-      : k_(k), own_(in_lines ? nullptr : new double[size_t(width() * (rows.d + 1))]),
-        lines_(in_lines ? weights : own_) {
+      : k_(k), own_(in_lines ? 0 : width() * (rows.d + 1)), lines_(in_lines ? weights : own_) {
     const int64_t d = rows.d;
-    for (int64_t j = 0; own_ && j <= d; ++j)
+    for (int64_t j = 0; !in_lines && j <= d; ++j)
       for (int64_t c = 0; c < width(); ++c)
         own_[j * width() + c] = c < k ? weights[c * (d + 1) + j] : 0.0;
   }
-  ~ClassScores() { delete[] own_; }
-  ClassScores(const ClassScores&) = delete;
-  ClassScores& operator=(const ClassScores&) = delete;
 
   int64_t width() const { return line_width(k_); }
 
@@ -194,7 +177,7 @@ class ClassScores<CsrRows<Value, Index>, double> {
 
  private:
   int64_t k_;
-  double* own_;  // or null: owned by the caller
+  const Buffer<double> own_;  // empty if they are the caller's
   const double* lines_;
 };
 
@@ -207,7 +190,7 @@ class ClassGradients<DenseRows<Value>, Real> {
  public:
   ClassGradients(const DenseRows<Value>& rows, int64_t k, double* total, bool = false)
       : panels_(k), d_(rows.d), k_(k), total_(total),
-        sums_(new Real[size_t(panels_.width() * (d_ + 1))]()) {}
+        sums_(Buffer<Real>::zeros(panels_.width() * (d_ + 1))) {}
   ~ClassGradients() {
     panels_.each([&](auto pieces, int64_t first) {
       constexpr int kWide = pieces * kPiece;
@@ -216,10 +199,7 @@ class ClassGradients<DenseRows<Value>, Real> {
         for (int64_t j = 0; j <= d_; ++j)
           total_[c * (d_ + 1) + j] += double(panel[j * kWide + c - first]);
     });
-    delete[] sums_;
   }
-  ClassGradients(const ClassGradients&) = delete;
-  ClassGradients& operator=(const ClassGradients&) = delete;
 
   // Of the rows of a tile, each with factors (rows, width of the scores).
   void add(const DenseRows<Real>& rows, const Real* factors) {
@@ -247,7 +227,7 @@ class ClassGradients<DenseRows<Value>, Real> {
   Panels<Real> panels_;
   int64_t d_, k_;
   double* total_;
-  Real* sums_;
+  const Buffer<Real> sums_;
 };
 
 template <class Value, class Index>
@@ -256,7 +236,8 @@ class ClassGradients<CsrRows<Value, Index>, double> {
   ClassGradients(const CsrRows<Value, Index>& rows, int64_t k, double* total,
                  bool in_lines = false)
       : d_(rows.d), k_(k), total_(total), in_lines_(in_lines),
-        lines_(in_lines ? total : new double[size_t(width() * (d_ + 1))]()) {}
+        own_(Buffer<double>::zeros(in_lines ? 0 : width() * (d_ + 1))),
+        lines_(in_lines ? total : own_) {}
   ~ClassGradients() {
     if (in_lines_) return;
     // Some lines at a time: they are in a cache near by while one class after another asks for them.
@@ -265,10 +246,7 @@ class ClassGradients<CsrRows<Value, Index>, double> {
       for (int64_t c = 0; c < k_; ++c)
         for (int64_t j = first; j < end; ++j) total_[c * (d_ + 1) + j] += lines_[j * width() + c];
     }
-    delete[] lines_;
   }
-  ClassGradients(const ClassGradients&) = delete;
-  ClassGradients& operator=(const ClassGradients&) = delete;
 
   int64_t width() const { return line_width(k_); }
 
@@ -285,6 +263,7 @@ class ClassGradients<CsrRows<Value, Index>, double> {
   int64_t d_, k_;
   double* total_;
   bool in_lines_;
+  const Buffer<double> own_;
   double* lines_;
 };
 

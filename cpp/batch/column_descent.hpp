@@ -11,7 +11,7 @@
 // columns were centred: it keeps the sum of all slopes at 0. It adds shift * h_i to them, so a
 // sparse column stays sparse.
 #pragma once
-#include "abi/table.hpp"
+#include "batch/coordinate_descent.hpp"
 #include "rows/products.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -95,10 +95,9 @@ bool column_curvatures(const Rows& columns, const double* h, double total, bool 
 template <class Rows>
 void column_descent(const Rows& columns, ColumnDescent& on) {
   const double inv_total = on.total > 0 ? 1 / on.total : 0;  // 0: the bias stays
-  for (on.epochs = 0; on.epochs < on.max_epochs; ++on.epochs) {
-    on.gain = 0;
+  each_epoch(on, [&] {
     for (int64_t j = 0; j < columns.n; ++j) {
-      if (j % kStopInterval == kStopInterval - 1 && (on.stopped = on.should_stop())) return;
+      if (j % kStopInterval == kStopInterval - 1 && (on.stopped = on.should_stop())) return false;
       const double w = on.w[j], least = on.thresholds[j];
       if (!on.zeros && w == 0 && least > 0) continue;
       const double curvature = on.squares[j] + on.ridge[j];
@@ -118,11 +117,8 @@ void column_descent(const Rows& columns, ColumnDescent& on) {
       add_curved(columns, j, change, on.curvature, on.slope);
       on.shift -= change * on.products[j] * inv_total;
     }
-    if (on.gain <= on.enough) {
-      ++on.epochs;
-      return;
-    }
-  }
+    return true;
+  });
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

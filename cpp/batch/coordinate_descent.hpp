@@ -21,14 +21,21 @@ inline void add_row(const double* from, double factor, double* to, int64_t count
   for (; j < count; ++j) to[j] = fma(factor, from[j], to[j]);
 }
 
+// Epochs until one gains no more than is enough; epoch() adds to the gain, and returns false if it
+// was stopped.
+template <class Epoch>
+inline void each_epoch(DescentEpochs& on, Epoch&& epoch) {
+  for (on.epochs = 0; on.epochs < on.max_epochs && !(on.stopped = on.should_stop());) {
+    on.gain = 0;
+    if (!epoch()) return;
+    ++on.epochs;
+    if (on.gain <= on.enough) return;
+  }
+}
+
 inline void coordinate_descent(QuadraticDescent& on) {
   const int64_t m = on.size;
-  for (on.epochs = 0; on.epochs < on.max_epochs; ++on.epochs) {
-    if (on.should_stop()) {
-      on.stopped = true;
-      return;
-    }
-    on.gain = 0;
+  each_epoch(on, [&] {
     for (int64_t j = 0; j < m; ++j) {
       const double* row = on.hessian + j * m;
       const double curvature = row[j];
@@ -43,11 +50,8 @@ inline void coordinate_descent(QuadraticDescent& on) {
       on.gain += 0.5 * curvature * change * change;
       add_row(row, change, on.slope, m);
     }
-    if (on.gain <= on.enough) {
-      ++on.epochs;
-      return;
-    }
-  }
+    return true;
+  });
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -5,6 +5,7 @@
 // six digits of its largest terms. The order of all sums is the same at every level.
 #pragma once
 #include "rows/products.hpp"
+#include "simd/buffer.hpp"
 #include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -53,15 +54,10 @@ constexpr bool kHasFloat32Sums<DenseRows<float>> = true;
 class Float32Sums {
  public:
   Float32Sums(const DenseRows<float>& rows, const double* w, double* gradient)
-      : rows_(rows), gradient_(gradient), w_(new float[size_t(2 * rows.d)]()), sum_(w_ + rows.d) {
+      : rows_(rows), gradient_(gradient), w_(Buffer<float>::zeros(2 * rows.d)), sum_(w_ + rows.d) {
     for (int64_t j = 0; j < rows.d; ++j) w_[j] = float(w[j]);
   }
-  ~Float32Sums() {
-    flush();
-    delete[] w_;
-  }
-  Float32Sums(const Float32Sums&) = delete;
-  Float32Sums& operator=(const Float32Sums&) = delete;
+  ~Float32Sums() { flush(); }
 
   template <class Next>
   void dot_tile(int64_t first, int64_t count, double* scores, Next& next) const {
@@ -154,7 +150,7 @@ class Float32Sums {
 
   const DenseRows<float>& rows_;
   double* const gradient_;
-  float* const w_;
+  const Buffer<float> w_;
   float* const sum_;
   int64_t added_ = 0;
 };

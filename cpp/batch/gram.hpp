@@ -1,6 +1,7 @@
 // Products of all features with all others.
 #pragma once
 #include "batch/tiles.hpp"
+#include "simd/buffer.hpp"
 #include "simd/panels.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -34,7 +35,7 @@ template <class Value>
 bool add_gram(const DenseRows<Value>& rows, const double* weight, const double* mean,
               const double* factor, double* out, ShouldStop stop) {
   const int64_t d = rows.d, width = (d + kPanel) / kPanel * kPanel;  // of d + 1, filled up
-  double* const room = new double[size_t((2 * kTall + width) * width)]();
+  const auto room = Buffer<double>::zeros((2 * kTall + width) * width);
   double *const z = room, *const weighted = z + kTall * width;
   double* const total = weighted + kTall * width;
   const bool done = each_tile(rows, kTall, stop, [&](int64_t first, int64_t count) {
@@ -53,7 +54,6 @@ bool add_gram(const DenseRows<Value>& rows, const double* weight, const double* 
       out[a * (d + 1) + b] += total[a * width + b];
       if (b > a) out[b * (d + 1) + a] += total[a * width + b];
     }
-  delete[] room;
   return done;
 }
 
@@ -62,7 +62,7 @@ template <class Value, class Index>
 bool add_gram(const CsrRows<Value, Index>& rows, const double* weight, const double* mean,
               const double* factor, double* out, ShouldStop stop) {
   const int64_t d = rows.d, width = d + 1;
-  double* const total = new double[size_t(width * width)]();  // the upper half, of (x, 1)
+  const auto total = Buffer<double>::zeros(width * width);  // the upper half, of (x, 1)
   const bool done = each_tile(rows, kStopInterval, stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       if (weight[i] == 0) continue;  // as if absent, whatever is in it
@@ -88,7 +88,6 @@ bool add_gram(const CsrRows<Value, Index>& rows, const double* weight, const dou
       if (b > a) out[b * width + a] += product;
     }
   }
-  delete[] total;
   return done;
 }
 

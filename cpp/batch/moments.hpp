@@ -1,6 +1,7 @@
 // Sums of the features and of their squares, and how far rows lie from their mean.
 #pragma once
 #include "batch/tiles.hpp"
+#include "simd/buffer.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -85,15 +86,12 @@ inline void add_moments(const CsrRows<Value, Index>& rows, int64_t first, int64_
 template <class Rows>
 bool moments(const Rows& rows, const double* weight, const int64_t* group, int64_t groups,
              const double* shift, double* sum, double* squares, ShouldStop stop) {
-  double* const zeros = shift ? nullptr : new double[size_t(rows.d)]();
+  const auto zeros = Buffer<double>::zeros(shift ? 0 : rows.d);
   // So many that most rows of a group are added four at a time.
   const int64_t mixed = 16 * groups < kTile ? 16 * groups : kTile, fit = tile_rows(rows);
-  const bool done =
-      each_tile(rows, fit < mixed ? mixed : fit, stop, [&](int64_t first, int64_t count) {
-        add_moments(rows, first, count, weight, group, groups, shift ? shift : zeros, sum, squares);
-      });
-  delete[] zeros;
-  return done;
+  return each_tile(rows, fit < mixed ? mixed : fit, stop, [&](int64_t first, int64_t count) {
+    add_moments(rows, first, count, weight, group, groups, shift ? shift : zeros, sum, squares);
+  });
 }
 
 // The sum of ((x - mean) * factor)^2 over a row.
@@ -135,16 +133,14 @@ inline double squared_distance(const CsrRows<Value, Index>& rows, int64_t i, con
 template <class Rows>
 bool max_standardised_norm2(const Rows& rows, const double* weight, const double* mean,
                             const double* factor, double& square, ShouldStop stop) {
-  double* const zeros = new double[size_t(rows.d)]();
-  const bool done = each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+  const auto zeros = Buffer<double>::zeros(rows.d);
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       if (weight && weight[i] == 0) continue;
       const double own = squared_distance(rows, i, mean, factor, zeros);
       if (own > square || own != own) square = own;  // a NaN shows
     }
   });
-  delete[] zeros;
-  return done;
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -17,9 +17,9 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
   ClassGradients<Rows, Real> sums(rows, pass.gradient ? k : 0, pass.gradient, pass.in_lines);
   const WidenedTile<Rows, Real> wide(rows);
   const int64_t width = many.width();
-  Real* const scores = new Real[size_t(2 * kClassTileRows * width)]();
+  const auto scores = Buffer<Real>::zeros(2 * kClassTileRows * width);
   Real* const slopes = scores + kClassTileRows * width;
-  double* const score = new double[size_t(2 * k)];
+  const Buffer<double> score(2 * k);
   double* const slope = score + k;
   SoftmaxRows softmax(std::is_same_v<Loss, Softmax> ? k : 0);
   const auto add_tile = [&](int64_t first, int64_t count) {
@@ -54,8 +54,6 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
     if (pass.gradient) sums.add(tile, slopes);
   };
   pass.stopped = !each_tile(rows, kClassTileRows, pass.should_stop, add_tile);
-  delete[] scores;
-  delete[] score;
 }
 
 template <class Rows>

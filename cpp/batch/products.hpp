@@ -10,13 +10,11 @@ template <class Rows, class F>
 inline bool each_score(const Rows& rows, const double* weights, int64_t k, ShouldStop stop, F&& f) {
   const ClassScores<Rows, double> many(rows, weights, k);
   const WidenedTile<Rows, double> wide(rows);
-  double* const scores = new double[size_t(kClassTileRows * many.width())];
-  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+  const Buffer<double> scores(kClassTileRows * many.width());
+  return each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
     many.tile(wide.tile(first, count), after(rows, first + count), scores);
     for (int64_t i = 0; i < count; ++i) f(first + i, scores + i * many.width());
   });
-  delete[] scores;
-  return done;
 }
 
 template <class Rows>
@@ -40,14 +38,12 @@ template <class Value, class Index>
 bool transpose_product_in_lines(const CsrRows<Value, Index>& rows, const double* coefficients,
                                 int64_t k, double* out, ShouldStop stop) {
   ClassGradients<CsrRows<Value, Index>, double> sums(rows, k, out);
-  double* const factors = new double[size_t(kClassTileRows * sums.width())]();
-  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+  const auto factors = Buffer<double>::zeros(kClassTileRows * sums.width());
+  return each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(factors + i * sums.width(), coefficients + (first + i) * k, 8 * size_t(k));
     sums.add(slice(rows, first, count), factors);
   });
-  delete[] factors;
-  return done;
 }
 template <class Rows>
 constexpr bool kInLines = false;  // dense rows go by tiles
@@ -100,8 +96,8 @@ bool hessian_product_of_classes(const Rows& rows, const double* curvature, const
   const ClassScores<Rows, double> many(rows, v, k);
   ClassGradients<Rows, double> sums(rows, k, out);
   const WidenedTile<Rows, double> wide(rows);
-  double* const scores = new double[size_t(kClassTileRows * many.width())]();
-  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+  const auto scores = Buffer<double>::zeros(kClassTileRows * many.width());
+  return each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
     many.tile(tile, after(rows, first + count), scores);
     for (int64_t i = 0; i < count; ++i) {
@@ -111,8 +107,6 @@ bool hessian_product_of_classes(const Rows& rows, const double* curvature, const
     }
     sums.add(tile, scores);
   });
-  delete[] scores;
-  return done;
 }
 
 template <class Rows>

@@ -2,16 +2,14 @@
 // one row alone would leave most lanes empty and wait for every result.
 #pragma once
 #include "losses/multiclass.hpp"
+#include "simd/buffer.hpp"
 #include "simd/bundle.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
 class SoftmaxRows {
  public:
-  explicit SoftmaxRows(int64_t k) : k_(k), lanes_(new double[size_t(k * kLanes)]) {}
-  ~SoftmaxRows() { delete[] lanes_; }
-  SoftmaxRows(const SoftmaxRows&) = delete;
-  SoftmaxRows& operator=(const SoftmaxRows&) = delete;
+  explicit SoftmaxRows(int64_t k) : k_(k), lanes_(k * kLanes) {}
 
   // Of up to kLanes rows: scores (kLanes, width) to slopes (count, width), both times the weights,
   // of which null is 1. What they lose, and who is wrong, is added to sums. A row of weight 0 is as
@@ -85,7 +83,7 @@ class SoftmaxRows {
   }
 
   int64_t k_;
-  double* lanes_;
+  const Buffer<double> lanes_;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

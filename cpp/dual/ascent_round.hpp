@@ -19,15 +19,7 @@ class RoundOfEpochs {
  public:
   RoundOfEpochs(const Rows& rows, AscentRound& round)
       : rows_(rows), round_(round), pass_(round.epoch), subspace_(rows, round),
-        room_(new int64_t[size_t(2 * rows.n + 1)]), row_gap_(new double[size_t(rows.n)]),
-        kept_(new bool[size_t(rows.n)]()) {}
-  ~RoundOfEpochs() {
-    delete[] room_;
-    delete[] row_gap_;
-    delete[] kept_;
-  }
-  RoundOfEpochs(const RoundOfEpochs&) = delete;
-  RoundOfEpochs& operator=(const RoundOfEpochs&) = delete;
+        room_(2 * rows.n + 1), row_gap_(rows.n), kept_(Buffer<bool>::zeros(rows.n)) {}
 
   void run() {
     bool crawls = false;
@@ -146,9 +138,9 @@ class RoundOfEpochs {
   AscentRound& round_;
   CoordinateEpoch& pass_;
   SubspaceStep<Rows> subspace_;
-  int64_t* const room_;
-  double* const row_gap_;  // of the rows of the last epoch, in its order
-  bool* const kept_;
+  const Buffer<int64_t> room_;
+  const Buffer<double> row_gap_;  // of the rows of the last epoch, in its order
+  const Buffer<bool> kept_;
 };
 
 template <class Rows>

@@ -14,6 +14,7 @@
 #pragma once
 #include "dual/coordinate_ascent.hpp"
 #include "rows/class_lines.hpp"
+#include "simd/buffer.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -97,7 +98,7 @@ template <class Rows>
 void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
   const int64_t k = pass.k, width = pass.width;
   double* const biases = pass.lines + rows.d * width;
-  double* const score = new double[size_t(3 * width)]();
+  const auto score = Buffer<double>::zeros(3 * width);
   double *const point = score + width, *const factor = point + width;
   for (int64_t t = 0; t < pass.count; ++t) {
     const int64_t i = pass.order[t];
@@ -125,7 +126,6 @@ void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
     if (moves) add_lines(rows, i, factor, k, width, pass.lines);
     if (t % kStopInterval == kStopInterval - 1 && (pass.stopped = pass.should_stop())) break;
   }
-  delete[] score;
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

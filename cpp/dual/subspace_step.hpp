@@ -11,6 +11,7 @@
 #pragma once
 #include "abi/table.hpp"
 #include "rows/products.hpp"
+#include "simd/buffer.hpp"
 #include "simd/exp.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -34,11 +35,7 @@ class SubspaceStep {
         older_[j] = last;
       }
     }
-    delete[] alphas_;
-    delete[] weights_;
   }
-  SubspaceStep(const SubspaceStep&) = delete;
-  SubspaceStep& operator=(const SubspaceStep&) = delete;
 
   bool remembers() const { return remembers_; }
   // Whether what the row's step did to the weights is remembered.
@@ -54,8 +51,8 @@ class SubspaceStep {
   // Before an epoch.
   void start() {
     if (!weights_) {
-      alphas_ = new double[size_t(2 * rows_.n)];
-      weights_ = new double[size_t(2 * rows_.d)];
+      alphas_ = Buffer<double>(2 * rows_.n);
+      weights_ = Buffer<double>(2 * rows_.d);
     }
     count_ = round_.n_active;
     for (int64_t t = 0; t < count_; ++t) alphas_[t] = pass_.alpha[round_.active[t]];
@@ -226,8 +223,8 @@ class SubspaceStep {
   const double top_ = squared_ ? __builtin_inf() : 1;  // the highest alpha
   const double bottom_ = logistic_ ? 0x1p-1000 : 0;    // the lowest of which a logarithm is taken
   double *newer_, *older_;  // what the steps before did to the weights
-  double* alphas_ = nullptr;   // (2, n): of the active rows, before the epoch and after the step
-  double* weights_ = nullptr;  // (2, d): the same of the weights
+  Buffer<double> alphas_;   // (2, n): of the active rows, before the epoch and after the step
+  Buffer<double> weights_;  // (2, d): the same of the weights
   int64_t count_ = 0;
   bool remembers_ = false;
 };

@@ -40,15 +40,11 @@ template <class Value>
 class BinaryFilter<DenseRows<Value>> {
  public:
   BinaryFilter(const DenseRows<Value>& rows, const double* v)
-      : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr),
-        error_bound_(rows) {
-    if (kCopies) narrow(v_, copy_, rows_.d);
+      : rows_(rows), v_(v), copy_(kCopies ? rows.d : 0), error_bound_(rows) {
+    if (kCopies) narrow(v_, copy_.get(), rows_.d);
     measure();
     error_bound_.set_norms(norm_above_);
   }
-  ~BinaryFilter() { delete[] copy_; }
-  BinaryFilter(const BinaryFilter&) = delete;
-  BinaryFilter& operator=(const BinaryFilter&) = delete;
 
   template <bool kFetches>
   int64_t certified_prefix(const int64_t* row, const double* y, int64_t count) {
@@ -78,7 +74,7 @@ class BinaryFilter<DenseRows<Value>> {
   double update(int64_t i, double y, double a, double* v) {
     const double before = v[rows_.d];
     const double product = dot_then_add(row(rows_, i), a, v, rows_.d);
-    if (kCopies) narrow(v, copy_, rows_.d);
+    if (kCopies) narrow(v, copy_.get(), rows_.d);
     if (!(norm_above_ < 2 * measured_)) {
       error_bound_.set_typical(square_);
       measure();
@@ -133,7 +129,7 @@ class BinaryFilter<DenseRows<Value>> {
 
   const DenseRows<Value>& rows_;
   const double* v_;
-  Value* copy_;                            // w in the precision of the rows
+  const Buffer<Value> copy_;               // w in the precision of the rows
   double measured_ = 0, norm_above_ = 0;      // |(w, b)| when last measured, and at most now
   ErrorBound<Value> error_bound_;                     // what a margin may be wrong by
   double square_ = 0;                      // |x|^2 of the row in doubt

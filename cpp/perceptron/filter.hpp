@@ -8,6 +8,7 @@
 // changes.
 #pragma once
 #include "rows/prefetch.hpp"
+#include "simd/buffer.hpp"
 #include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -157,13 +158,10 @@ template <class Value>
 class BoundedProducts<DenseRows<Value>> {
  public:
   BoundedProducts(const DenseRows<Value>& rows, const double* w)
-      : rows_(rows), w_(new Value[size_t(rows.d)]), error_bound_(rows) {
-    narrow(w, w_, rows.d);
+      : rows_(rows), w_(rows.d), error_bound_(rows) {
+    narrow(w, w_.get(), rows.d);
     error_bound_.set_norms(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
   }
-  ~BoundedProducts() { delete[] w_; }
-  BoundedProducts(const BoundedProducts&) = delete;
-  BoundedProducts& operator=(const BoundedProducts&) = delete;
 
   double lower_bound(int64_t i, double y, double& square) const {
     const Value* const x[] = {row(rows_, i)};
@@ -175,7 +173,7 @@ class BoundedProducts<DenseRows<Value>> {
 
  private:
   const DenseRows<Value>& rows_;
-  Value* w_;
+  const Buffer<Value> w_;
   ErrorBound<Value> error_bound_;
 };
 

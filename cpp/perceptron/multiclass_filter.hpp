@@ -31,9 +31,6 @@ class MulticlassFilter<DenseRows<Value>> {
     const double terms = double(rows.d) * 4 / kBytes + 32;
     error_ = 4 * (0x1p-24 * terms + 0x1p-53 * (double(rows.d) + 24));
   }
-  ~MulticlassFilter() { delete[] room_; }
-  MulticlassFilter(const MulticlassFilter&) = delete;
-  MulticlassFilter& operator=(const MulticlassFilter&) = delete;
 
   // Of a row's score by its class over all others, from below; above 0 only where the plain
   // sums' is.
@@ -125,7 +122,7 @@ class MulticlassFilter<DenseRows<Value>> {
   [[gnu::noinline]] void toggle() {
     on_ = !on_;
     if (!on_) return;
-    if (!room_) room_ = new float[size_t((k_ + 1) * width_ + k_)]();
+    if (!room_) room_ = Buffer<float>::zeros((k_ + 1) * width_ + k_);
     for (int64_t c = 0; c < k_; ++c) copy(c);
     measure();
   }
@@ -149,7 +146,7 @@ class MulticlassFilter<DenseRows<Value>> {
   const DenseRows<Value>& rows_;
   const double* v_;
   int64_t k_, width_;
-  float* room_ = nullptr;  // weights of all classes, the row, its scores
+  Buffer<float> room_;  // weights of all classes, the row, its scores
   double error_ = 0;       // of a margin, for weights and a row of length 1
   double measured_ = 0, norm_above_ = 0;
   float square_ = 0;       // of the row

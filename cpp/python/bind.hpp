@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "levels/dispatch.hpp"
 #include "python/shapes.hpp"
@@ -34,6 +35,26 @@ bool should_stop();
 
 // After a loop that was stopped, the GIL held: the exception of a signal's handler, or ours.
 void raise_if(bool stopped);
+
+// Runs a loop without the GIL; it returns false if it was stopped.
+template <class Loop, class... Args>
+void run(Loop&& loop, Args&&... args) {
+  bool whole;
+  {
+    nb::gil_scoped_release free;
+    whole = loop(std::forward<Args>(args)...);
+  }
+  raise_if(!whole);
+}
+
+// The same for a loop that says so in its pass, the last argument.
+template <class Loop, class Pass, class... Rows>
+void run_pass(Loop loop, Pass& pass, const Rows&... rows) {
+  run([&] {
+    loop(rows..., pass);
+    return !pass.stopped;
+  });
+}
 
 void bind_online(nb::module_& m);
 void bind_batch(nb::module_& m);

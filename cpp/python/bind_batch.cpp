@@ -8,6 +8,7 @@
 #include "threads/ordered_reduction.hpp"
 #include "rows/csr_columns.hpp"
 #include "rows/csr_indices.hpp"
+#include "rows/gathered_rows.hpp"
 
 namespace separatrix {
 
@@ -40,10 +41,8 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
     pass = BatchPass{loss, labels.signs, labels.numbers, k.value, pointer(weight), w.data(),
                      pointer(gradient), false, pointer(curvature), float32_sums, should_stop, 0, 0,
                      false};
-    nb::gil_scoped_release free;
-    (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
+    run_pass(labels.numbers ? loops.batch_joint : loops.batch, pass, view);
   });
-  raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes};
 }
 
@@ -67,7 +66,6 @@ struct OwnedSum : BlockSum {
 // lines if in_lines is the number of classes.
 void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
                   int64_t in_lines, bool float32_sums, OwnedSum& blocks) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Labels labels(y);
     expect(!in_lines || (requires { view.indptr; } && labels.numbers && in_lines >= 2 &&
@@ -84,8 +82,7 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
                         {"sum of the blocks", blocks.sum, {{"2 + w", 2 + int64_t(w.size())}}}});
     expect(blocks.rows() == view.n, "blocks: expected edges that end with n");
     const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
-    nb::gil_scoped_release free;
-    whole = blocks.work([&](int64_t first, int64_t count, double* numbers) {
+    const auto add_block = [&](int64_t first, int64_t count, double* numbers) {
       const Labels own = labels.from(first);
       own.expect_below(k, count);
       BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
@@ -95,101 +92,78 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
       numbers[0] = pass.loss_sum;
       numbers[1] = pass.mistakes;
       return !pass.stopped;
-    });
+    };
+    run([&] { return blocks.work(add_block); });
   });
-  raise_if(!whole);
 }
 
 void scores(nb::handle rows, Numbers weights, Output out) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k = classes_of(weights), width{"d + 1", view.d + 1};
     check_arrays(view, {{"weights", weights, {k, width}}, {"out", out, {n, k}}});
-    nb::gil_scoped_release free;
-    whole = loops.scores(view, weights.data(), k.value, out.data(), should_stop);
+    run(loops.scores, view, weights.data(), k.value, out.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void compensated_scores(nb::handle rows, Numbers weights, Output high, Output low) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k = classes_of(weights), width{"d + 1", view.d + 1};
     check_arrays(view, {{"weights", weights, {k, width}}, {"high", high, {n, k}},
                         {"low", low, {n, k}}});
-    nb::gil_scoped_release free;
-    whole = loops.compensated_scores(view, weights.data(), k.value, high.data(), low.data(),
-                                     should_stop);
+    run(loops.compensated_scores, view, weights.data(), k.value, high.data(), low.data(),
+        should_stop);
   });
-  raise_if(!whole);
 }
 
 void compensated_transpose_product(nb::handle rows, Numbers coefficients, Output high, Output low) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k = classes_of(high), width{"d + 1", view.d + 1};
     check_arrays(view, {{"coefficients", coefficients, {n, k}}, {"high", high, {k, width}},
                         {"low", low, {k, width}}});
-    nb::gil_scoped_release free;
-    whole = loops.compensated_transpose_product(view, coefficients.data(), k.value, high.data(),
-                                                low.data(), should_stop);
+    run(loops.compensated_transpose_product, view, coefficients.data(), k.value, high.data(),
+        low.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void transpose_product(nb::handle rows, Numbers coefficients, Output out) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k = classes_of(out), width{"d + 1", view.d + 1};
     check_arrays(view, {{"coefficients", coefficients, {n, k}}, {"out", out, {k, width}}});
-    nb::gil_scoped_release free;
-    whole = loops.transpose_product(view, coefficients.data(), k.value, out.data(), should_stop);
+    run(loops.transpose_product, view, coefficients.data(), k.value, out.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void squared_norms(nb::handle rows, Output out) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     check_arrays(view, {{"out", out, {{"n", view.n}}}});
-    nb::gil_scoped_release free;
-    whole = loops.squared_norms(view, out.data(), should_stop);
+    run(loops.squared_norms, view, out.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k = classes_of(v), width{"d + 1", view.d + 1};
     check_arrays(view, {{"curvature", curvature, {n}}, {"V", v, {k, width}},
                         {"out", out, {k, width}}});
-    nb::gil_scoped_release free;
-    whole = loops.hessian_product(view, curvature.data(), v.data(), k.value, out.data(),
-                                  should_stop);
+    run(loops.hessian_product, view, curvature.data(), v.data(), k.value, out.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs> group,
              std::optional<Numbers> shift, Output sum, Output squares) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, d{"d", view.d}, groups{"groups", group ? rows_of(sum) : 1};
     check_arrays(view, {{"weight", weight, {n}}, {"group", group, {n}}, {"shift", shift, {d}},
                         group ? ArrayEntry("sum", sum, {groups, d}) : ArrayEntry("sum", sum, {d}),
                         {"squares", squares, {d}}});
     if (group) check_below("group", group->data(), view.n, groups.value);
-    nb::gil_scoped_release free;
-    whole = loops.moments(view, pointer(weight), pointer(group), groups.value, pointer(shift),
-                          sum.data(), squares.data(), should_stop);
+    run(loops.moments, view, pointer(weight), pointer(group), groups.value, pointer(shift),
+        sum.data(), squares.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
                       Output correct) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, m{"m", rows_of(weights)};
     const Size k{"k", weights.ndim() > 1 ? int64_t(weights.shape(1)) : 0};
@@ -200,38 +174,30 @@ void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight
                         {"weights", weights, {m, k, {"d + 1", view.d + 1}}},
                         {"correct", correct, {m}}});
     labels.expect_below(k.value, view.n);
-    nb::gil_scoped_release free;
-    whole = loops.weighted_correct(view, labels.signs, labels.numbers, pointer(weight),
-                                   weights.data(), m.value, k.value, correct.data(), should_stop);
+    run(loops.weighted_correct, view, labels.signs, labels.numbers, pointer(weight),
+        weights.data(), m.value, k.value, correct.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Numbers mean,
                               Numbers factor) {
-  bool whole = true;
   double square = 0;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, d{"d", view.d};
     check_arrays(view, {{"weight", weight, {n}}, {"mean", mean, {d}}, {"factor", factor, {d}}});
-    nb::gil_scoped_release free;
-    whole = loops.max_standardised_norm2(view, pointer(weight), mean.data(), factor.data(), square,
-                                         should_stop);
+    run(loops.max_standardised_norm2, view, pointer(weight), mean.data(), factor.data(), square,
+        should_stop);
   });
-  raise_if(!whole);
   return square;
 }
 
 void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output out) {
-  bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, d{"d", view.d}, width{"d + 1", view.d + 1};
     check_arrays(view, {{"weight", weight, {n}}, {"mean", mean, {d}}, {"factor", factor, {width}},
                         {"out", out, {width, width}}});
-    nb::gil_scoped_release free;
-    whole = loops.gram(view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
+    run(loops.gram, view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 bool all_finite(AnyArray values) {
@@ -318,6 +284,23 @@ void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::tuple c
   expect(fit, "next: an entry beyond the room there is");
 }
 
+// How many values are not 0: they are gathered row by row, with room for all.
+int64_t gathered(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
+                 nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> features,
+                 Output data,
+                 nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indices,
+                 nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indptr) {
+  const Size columns{"columns", int64_t(values.shape(0))}, n{"rows", int64_t(values.shape(1))};
+  const Size room{"values", checked_product(columns.value, n.value)};
+  check_arrays({{"values", values, {columns, n}}, {"features", features, {columns, n}},
+                {"data", data, {room}}, {"indices", indices, {room}},
+                {"indptr", indptr, {{"rows + 1", n.value + 1}}}});
+  expect(room.value <= INT32_MAX, "values: expected fewer than 2**31");
+  nb::gil_scoped_release free;
+  return gather_rows(values.data(), features.data(), columns.value, n.value, data.data(),
+                     indices.data(), indptr.data());
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -348,6 +331,8 @@ void bind_batch(nb::module_& m) {
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());
   m.def("copy_columns", &copy_of_columns, "rows"_a, "place"_a, "next"_a.noconvert(), "columns"_a);
+  m.def("gather_rows", &gathered, "values"_a, "features"_a, "data"_a.noconvert(),
+        "indices"_a.noconvert(), "indptr"_a.noconvert());
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;
   flaws["offsets"] = int(kOffsets);

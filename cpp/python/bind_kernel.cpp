@@ -46,12 +46,7 @@ void gaussian_rows(Numbers rows, AnyArray reference, Numbers shift, double gamma
                 {"slots", slots, {{"m", gaussian.block.m}}},
                 {"out", out, {{"slots", rows_of(out)}, {"n", gaussian.block.n}}}});
   check_below("slots", slots.data(), gaussian.block.m, rows_of(out));
-  bool whole;
-  {
-    nb::gil_scoped_release free;
-    whole = active.load()->gaussian_rows(gaussian.block, slots.data(), out.data());
-  }
-  raise_if(!whole);
+  run(active.load()->gaussian_rows, gaussian.block, slots.data(), out.data());
 }
 
 void gaussian_sums(Numbers rows, AnyArray reference, Numbers shift, double gamma,
@@ -63,12 +58,7 @@ void gaussian_sums(Numbers rows, AnyArray reference, Numbers shift, double gamma
   check_arrays({given("rows", rows), given("reference", reference), given("shift", shift),
                 {"coefficients", coefficients, {{"k", k}, {"8 ceil(n / 8)", width}}},
                 {"sums", sums, {{"m", block.m}, {"k", k}, {"8", kPanel}}}});
-  bool whole;
-  {
-    nb::gil_scoped_release free;
-    whole = active.load()->gaussian_sums(block, coefficients.data(), k, width, sums.data());
-  }
-  raise_if(!whole);
+  run(active.load()->gaussian_sums, block, coefficients.data(), k, width, sums.data());
 }
 
 void exp_neg_all(Output values, double factor) {
@@ -142,11 +132,7 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs s
   pass.kept = kept.data();
   pass.slot = slot.data();
   pass.last_used = last_used.data();
-  {
-    nb::gil_scoped_release free;
-    active.load()->kernel_pass(pass);
-  }
-  raise_if(pass.stopped);
+  run_pass(active.load()->kernel_pass, pass);
   expect(!pass.flaw, pass.flaw);
   return {pass.position, pass.updates};
 }
@@ -165,12 +151,11 @@ std::tuple<int64_t, int64_t> gaussian_scan(nb::tuple arrays, Numbers rows, doubl
   KernelPass pass =
       own.pass(visits, position, position + m, max_updates, {given("rows", rows)});
   std::vector<double> local(size_t(checked_product(pass.k + 1, width)));
-  {
-    nb::gil_scoped_release free;
+  run([&] {
     active.load()->gaussian_scan(pass, gaussian.block, bias, local.data(),
                                  local.data() + pass.k * width, width);
-  }
-  raise_if(pass.stopped);
+    return !pass.stopped;
+  });
   expect(!pass.flaw, pass.flaw);
   return {pass.position, pass.updates};
 }
@@ -201,12 +186,7 @@ void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gam
   const KernelUpdates updates{count.value,  column.data(), factor.data(), slot.data(),
                               ready.data(), kept.data(),   scores.data(), bias,
                               first,        last};
-  bool whole;
-  {
-    nb::gil_scoped_release free;
-    whole = active.load()->gaussian_update(block, updates);
-  }
-  raise_if(!whole);
+  run(active.load()->gaussian_update, block, updates);
 }
 
 }  // namespace

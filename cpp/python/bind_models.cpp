@@ -15,14 +15,9 @@ std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers threshol
   const Size each{"size", size};
   check_arrays({{"hessian", hessian, {each, each}}, {"thresholds", thresholds, {each}},
                 {"u", u, {each}}, {"slope", slope, {each}}});
-  QuadraticDescent on{hessian.data(), thresholds.data(), size,        u.data(), slope.data(),
-                      max_epochs,     enough,            should_stop, 0,        0,
-                      false};
-  {
-    nb::gil_scoped_release free;
-    active.load()->coordinate_descent(on);
-  }
-  raise_if(on.stopped);
+  QuadraticDescent on{{max_epochs, enough, should_stop}, hessian.data(), thresholds.data(), size,
+                      u.data(), slope.data()};
+  run_pass(active.load()->coordinate_descent, on);
   return {on.epochs, on.gain};
 }
 
@@ -44,29 +39,21 @@ std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs star
                  (thresholds.data()[b] > 0 && hessian.data()[j * (size + 1)] > 0),
              "a block of several must have a threshold and curvatures above 0");
   std::vector<double> pull(size);
-  BlockDescent on{hessian.data(), size,        at,          thresholds.data(), blocks,
-                  u.data(),       slope.data(), pull.data(), max_epochs,        enough,
-                  should_stop,    0,           0,           false};
-  {
-    nb::gil_scoped_release free;
-    active.load()->block_coordinate_descent(on);
-  }
-  raise_if(on.stopped);
+  BlockDescent on{{max_epochs, enough, should_stop}, hessian.data(), size, at, thresholds.data(),
+                  blocks, u.data(), slope.data(), pull.data()};
+  run_pass(active.load()->block_coordinate_descent, on);
   return {on.epochs, on.gain};
 }
 
 void column_curvatures(nb::handle columns, Numbers curvature, double total, bool bias,
                        Output products, Output squares) {
-  bool whole = true;
   with_rows(columns, [&](const auto& view, const auto& loops) {
     const Size n{"rows", view.d}, m{"columns", view.n};
     check_arrays(view, {{"curvature", curvature, {n}}, {"products", products, {m}},
                         {"squares", squares, {m}}});
-    nb::gil_scoped_release free;
-    whole = loops.column_curvatures(view, curvature.data(), total, bias, products.data(),
-                                    squares.data(), should_stop);
+    run(loops.column_curvatures, view, curvature.data(), total, bias, products.data(),
+        squares.data(), should_stop);
   });
-  raise_if(!whole);
 }
 
 std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers curvature,
@@ -74,19 +61,16 @@ std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers c
                                                    Numbers ridge, Numbers thresholds, bool zeros,
                                                    Output w, Output slope, double shift,
                                                    int64_t max_epochs, double enough) {
-  ColumnDescent on{curvature.data(), total,    products.data(), squares.data(), ridge.data(),
-                   thresholds.data(), zeros,   w.data(),        slope.data(),   shift,
-                   max_epochs,        enough,  should_stop,     0,              0,
-                   false};
+  ColumnDescent on{{max_epochs, enough, should_stop}, curvature.data(), total, products.data(),
+                   squares.data(), ridge.data(), thresholds.data(), zeros, w.data(), slope.data(),
+                   shift};
   with_rows(columns, [&](const auto& view, const auto& loops) {
     const Size n{"rows", view.d}, m{"columns", view.n};
     check_arrays(view, {{"curvature", curvature, {n}}, {"products", products, {m}},
                         {"squares", squares, {m}}, {"ridge", ridge, {m}},
                         {"thresholds", thresholds, {m}}, {"w", w, {m}}, {"slope", slope, {n}}});
-    nb::gil_scoped_release free;
-    loops.column_descent(view, on);
+    run_pass(loops.column_descent, on, view);
   });
-  raise_if(on.stopped);
   return {on.epochs, on.gain, on.shift};
 }
 

@@ -78,11 +78,12 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       pointer(received), pointer(log), screening ? &screening->view : nullptr,
                       should_stop, 0, 0, 0, 0, false};
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
-    nb::gil_scoped_release free;
-    if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
-    else loop(view, pass);
+    run([&] {
+      if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
+      else loop(view, pass);
+      return !pass.stopped;
+    });
   });
-  raise_if(pass.stopped);
   expect(!pass.flaw, pass.flaw);
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
@@ -110,32 +111,20 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
       expect(active.data()[t - 1] < active.data()[t], "active: expected increasing numbers");
     expect(bool(step_history) == bool(weight_history),
            "step_history and weight_history: expected both or neither");
-    const auto subspace = bool(step_history);
     const Blocks blocks(view.n, block_rows, blocks_per_group);
     expect(stands_out >= 3, "stands_out: expected 3 or more");
-    round.epoch = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum,
-                                  row_norm2.data(), inv_2l2, bias_inv_penalty, nullptr, 0,
-                                  alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0,
-                                  false, nullptr};
-    round.seed = seed;
-    round.first_order = first_order;
-    round.block_rows = blocks.rows;
-    round.blocks_per_group = blocks.per_group;
-    round.most_epochs = most_epochs;
-    round.enough = enough;
-    round.careful = careful;
-    round.identified = identified;
-    round.stands_out = stands_out;
-    round.active = active.data();
-    round.n_active = int64_t(active.size());
-    round.gap = gap;
-    round.subspace = subspace;
-    round.step_history = pointer(step_history);
-    round.weight_history = pointer(weight_history);
-    nb::gil_scoped_release free;
-    loops.ascent_round(view, round);
+    round = {.epoch = {loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(), inv_2l2,
+                       bias_inv_penalty, nullptr, 0, alpha.data(), w.data(), shrink_margin,
+                       should_stop, 0, 0, 0, false, nullptr},
+             .seed = seed, .first_order = first_order,
+             .block_rows = blocks.rows, .blocks_per_group = blocks.per_group,
+             .most_epochs = most_epochs, .enough = enough, .careful = careful,
+             .identified = identified, .stands_out = stands_out,
+             .active = active.data(), .n_active = int64_t(active.size()), .gap = gap,
+             .subspace = bool(step_history), .step_history = pointer(step_history),
+             .weight_history = pointer(weight_history)};
+    run_pass(loops.ascent_round, round, view);
   });
-  raise_if(round.stopped);
   return {round.n_active, round.epochs, round.gap, round.epoch.shrink_margin, round.subspace,
           round.reached, round.subspace_steps, round.visits};
 }
@@ -161,10 +150,8 @@ std::tuple<int64_t, double, double> multiclass_epoch(
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k.value,
                            width.value, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
                            false};
-    nb::gil_scoped_release free;
-    loops.multiclass_epoch(view, pass);
+    run_pass(loops.multiclass_epoch, pass, view);
   });
-  raise_if(pass.stopped);
   return {pass.n_active, pass.gap, pass.violation};
 }
 

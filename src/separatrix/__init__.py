@@ -4,67 +4,70 @@ Two main estimators, :class:`Perceptron` and :class:`LinearClassifier`, are buil
 penalties, solvers and data sources, each of which can be used by itself.
 """
 
-from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
 
-from . import datasets, features, losses, schedules
-from .config import show_config
-from .data import ArraySource, Block, Source
-from .data.read import read
-from .estimators import (
-    KernelPerceptron,
-    LinearClassifier,
-    LinearClassifierCV,
-    Path,
-    Perceptron,
-    path,
-)
-from .inspection.certify import Certificate, certify
-from .inspection.certify.from_sklearn import from_sklearn
-from .inspection.diagnose import Diagnosis, Finding, diagnose
-from .inspection.displays import (
-    BoundaryDisplay,
-    CertificateDisplay,
-    CoefficientDisplay,
-    DescentDisplay,
-    HistoryDisplay,
-    LossDisplay,
-    MarginDisplay,
-    PathDisplay,
-    WeightSpaceDisplay,
-    animate,
-)
-from .losses import Loss, MarginLoss, get_loss
-from .models.export import export
-from .models.files import load, save
-from .objective import Objective
-from .penalties import L2, ElasticNet, GroupLasso
-from .schedules import Constant, InverseScaling, Pegasos, StepDecay
-from .separation import Separability, separability
-from .solvers import (
-    LBFGS,
-    BatchPerceptron,
-    CoordinateAscent,
-    CoordinateDescent,
-    DualAscent,
-    GradientDescent,
-    InteriorPoint,
-    LeastSquares,
-    LinearProgram,
-    Newton,
-    ProximalNewton,
-    ProximalPoint,
-    Rosenblatt,
-    Solver,
-    Step,
-)
-from .training.any_function import Descent, gradient_descent
-from .training.checkpoint import Checkpoint
-from .training.loop import Info
-from .training.minimize import Result, minimize
-from .training.stopping import Stop
-from .training.trace import Trace
+if TYPE_CHECKING:
+    from . import datasets, features, losses, schedules
+    from .config import show_config
+    from .data import ArraySource, Block, Source
+    from .data.read import read
+    from .estimators import (
+        Decision,
+        KernelPerceptron,
+        LinearClassifier,
+        LinearClassifierCV,
+        Perceptron,
+    )
+    from .estimators.path import path
+    from .estimators.path_result import Path
+    from .inspection.certify import Certificate, certify
+    from .inspection.certify.from_sklearn import from_sklearn
+    from .inspection.diagnose import Diagnosis, Finding, diagnose
+    from .inspection.displays import (
+        BoundaryDisplay,
+        CertificateDisplay,
+        CoefficientDisplay,
+        DescentDisplay,
+        HistoryDisplay,
+        LossDisplay,
+        MarginDisplay,
+        PathDisplay,
+        WeightSpaceDisplay,
+        animate,
+    )
+    from .inspection.report import Report
+    from .losses import Loss, MarginLoss, get_loss
+    from .models.export import export
+    from .models.files import load, save
+    from .objective import Objective
+    from .penalties import L2, ElasticNet, GroupLasso
+    from .schedules import Constant, InverseScaling, Pegasos, StepDecay
+    from .separation import Separability, separability
+    from .solvers import (
+        LBFGS,
+        BatchPerceptron,
+        CoordinateAscent,
+        CoordinateDescent,
+        DualAscent,
+        GradientDescent,
+        InteriorPoint,
+        LeastSquares,
+        LinearProgram,
+        Newton,
+        ProximalNewton,
+        ProximalPoint,
+        Rosenblatt,
+        Solver,
+        Step,
+    )
+    from .training.any_function import Descent, gradient_descent
+    from .training.checkpoint import Checkpoint
+    from .training.loop import Info
+    from .training.minimize import Result, minimize
+    from .training.stopping import Stop
+    from .training.trace import Trace
 
-__version__ = _version("separatrix")
+    __version__: str
 
 __all__ = [
     "L2",
@@ -80,6 +83,7 @@ __all__ = [
     "Constant",
     "CoordinateAscent",
     "CoordinateDescent",
+    "Decision",
     "Descent",
     "DescentDisplay",
     "Diagnosis",
@@ -109,6 +113,7 @@ __all__ = [
     "Perceptron",
     "ProximalNewton",
     "ProximalPoint",
+    "Report",
     "Result",
     "Rosenblatt",
     "Separability",
@@ -138,3 +143,64 @@ __all__ = [
     "separability",
     "show_config",
 ]
+
+_MODULES = ("datasets", "features", "losses", "schedules")
+_WHERE = {
+    name: module
+    for module, names in {
+        "config": "show_config",
+        "data": "ArraySource Block Source",
+        "data.read": "read",
+        "estimators": "Decision KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
+        "estimators.path": "path",
+        "estimators.path_result": "Path",
+        "inspection.certify": "Certificate certify",
+        "inspection.certify.from_sklearn": "from_sklearn",
+        "inspection.diagnose": "Diagnosis Finding diagnose",
+        "inspection.displays": (
+            "BoundaryDisplay CertificateDisplay CoefficientDisplay DescentDisplay "
+            "HistoryDisplay LossDisplay MarginDisplay PathDisplay WeightSpaceDisplay "
+            "animate"
+        ),
+        "inspection.report": "Report",
+        "losses": "Loss MarginLoss get_loss",
+        "models.export": "export",
+        "models.files": "load save",
+        "objective": "Objective",
+        "penalties": "L2 ElasticNet GroupLasso",
+        "schedules": "Constant InverseScaling Pegasos StepDecay",
+        "separation": "Separability separability",
+        "solvers": (
+            "LBFGS BatchPerceptron CoordinateAscent CoordinateDescent DualAscent "
+            "GradientDescent InteriorPoint LeastSquares LinearProgram Newton ProximalNewton "
+            "ProximalPoint Rosenblatt Solver Step"
+        ),
+        "training.any_function": "Descent gradient_descent",
+        "training.checkpoint": "Checkpoint",
+        "training.loop": "Info",
+        "training.minimize": "Result minimize",
+        "training.stopping": "Stop",
+        "training.trace": "Trace",
+    }.items()
+    for name in names.split()
+}
+"""The module of each public name; imported on first use, so that ``separatrix --help`` is quick."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        if name == "__version__":
+            found = import_module("importlib.metadata").version("separatrix")
+        elif name in _WHERE:
+            found = getattr(import_module(f".{_WHERE[name]}", __name__), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})

@@ -138,8 +138,8 @@ void test_coordinate_descent(const Table& table, int64_t m) {
     gain += curvature * change * change / 2;
     for (int64_t i = 0; i < m; ++i) slopes[i] += change * hessian[j * m + i];
   }
-  QuadraticDescent on{hessian.data(), thresholds.data(), m,     u.data(), slope.data(), 1,
-                      0.0,            never,             0,     0,        false};
+  QuadraticDescent on{{1, 0.0, never}, hessian.data(), thresholds.data(), m, u.data(),
+                      slope.data()};
   table.coordinate_descent(on);
   const std::string where = std::string("coordinate descent, ") + table.level;
   compare(where, join(u, slope, Numbers{on.gain}),
@@ -164,9 +164,9 @@ void test_column_descent(int64_t m, int64_t n) {
            Numbers products(m), squares(m), at = w, slope = slopes;
            loops.column_curvatures(rows, h.data(), total, bias, products.data(), squares.data(),
                                    never);
-           ColumnDescent on{h.data(), bias ? total : 0, products.data(), squares.data(),
-                            ridge.data(), thresholds.data(), false, at.data(), slope.data(), 0.25,
-                            2, 0.0, never, 0, 0, false};
+           ColumnDescent on{{2, 0.0, never}, h.data(), bias ? total : 0, products.data(),
+                            squares.data(), ridge.data(), thresholds.data(), false, at.data(),
+                            slope.data(), 0.25};
            loops.column_descent(rows, on);
            const Numbers first = join(at, slope, Numbers{on.shift, on.gain, double(on.epochs)});
            on.zeros = true, on.max_epochs = 3, on.enough = 1e-3;
@@ -215,9 +215,8 @@ void test_block_coordinate_descent(const Table& table, int64_t pairs) {
       for (int64_t i = 0; i < m; ++i) slopes[i] += change * hessian[j * m + i];
     }
   }
-  BlockDescent on{hessian.data(), m,     starts.data(), thresholds.data(), pairs + 1,
-                  u.data(),       slope.data(), pull.data(), 1,            0.0,
-                  never,          0,     0,             false};
+  BlockDescent on{{1, 0.0, never}, hessian.data(), m, starts.data(), thresholds.data(), pairs + 1,
+                  u.data(), slope.data(), pull.data()};
   table.block_coordinate_descent(on);
   const std::string where = std::string("block coordinate descent, ") + table.level;
   compare(where, join(u, slope, Numbers{on.gain}),

@@ -148,8 +148,8 @@ def test_weights_that_run_off_have_their_names() -> None:
 def test_cross_validation_leaves_them_out_too(k: int, scoring: str | None) -> None:
     few, wide, y, at = table(k=k)
     same: dict[str, Any] = {"l2s": 3, "cv": 3, "scoring": scoring, "random_state": 0}
-    narrow = sx.LinearClassifierCV(**same, scoring=None).fit(sp.csr_array(few), y)
-    model = sx.LinearClassifierCV(**same, scoring=None).fit(wide, y)
+    narrow = sx.LinearClassifierCV(**same).fit(sp.csr_array(few), y)
+    model = sx.LinearClassifierCV(**same).fit(wide, y)
     assert model.l2_ == narrow.l2_
     np.testing.assert_array_equal(model.coef_[:, at], narrow.coef_)
     assert model.coef_.shape[1] == wide.shape[1]

@@ -78,9 +78,6 @@ CLASSES = np.where(Y > 0, "a", "b")
         (pd.DataFrame({"when": DATES.astype(object)}), r"columns \['when'\], holds dates"),
         (pd.DataFrame({"when": pd.period_range("2020", periods=60)}), r"\['when'\], holds dates"),
         (pl.DataFrame({"x": X[:, 0], "when": DATES}), r"columns \['when'\], holds dates"),
-        (pd.DataFrame({"x": X[:, 0], "kind": CLASSES}), r"columns \['kind'\], holds words"),
-        (pd.DataFrame({"x": X[:, 0], "kind": pd.Categorical(CLASSES)}), r"\['kind'\], holds words"),
-        (pl.DataFrame({"x": X[:, 0], "kind": CLASSES}), r"\['kind'\], holds words.*read"),
     ],
 )  # fmt: skip
 def test_rows_that_cannot_be_taken_are_refused_in_a_sentence(clf, rows, message):

@@ -28,8 +28,8 @@ LOSSES = ("logistic", "squared", "hinge", "squared_hinge", "tanh_squared", "perc
 EVERY = [
     *(LinearClassifier(loss, l2=0.01, random_state=0) for loss in LOSSES),
     LinearClassifier(solver=GradientDescent(1), max_iter=10, random_state=0),
-    LinearClassifierCV(l2s=3, cv=3, scoring=None),
-    LinearClassifierCV("hinge", l2s=3, cv=3, scoring=None),
+    LinearClassifierCV(l2s=[1e-1, 1e-2, 1e-3], cv=3, scoring=None),
+    LinearClassifierCV("hinge", l2s=[1e-1, 1e-2, 1e-3], cv=3, scoring=None),
     Perceptron(10, random_state=0),
     Perceptron(10, l2=0.01, random_state=0),
 ]  # fmt: skip
@@ -178,7 +178,7 @@ NAMED = np.array(["a", "b", "c"])[THREE]
     [
         LinearClassifier(),
         Perceptron(5, random_state=0),
-        LinearClassifierCV(l2s=2, cv=2, scoring=None),
+        LinearClassifierCV(l2s=[1e-1, 1e-2], cv=2, scoring=None),
     ],
 )
 def test_a_class_whose_rows_all_have_the_weight_0_is_named(clf):
@@ -201,7 +201,7 @@ def test_a_class_whose_rows_all_have_the_weight_0_is_named(clf):
     "clf",
     [
         LinearClassifier(), Perceptron(5, random_state=0),
-        LinearClassifierCV(l2s=2, cv=2, scoring=None),
+        LinearClassifierCV(l2s=[1e-1, 1e-2], cv=2, scoring=None),
         KernelPerceptron(max_iter=5, random_state=0),
     ],
 )  # fmt: skip

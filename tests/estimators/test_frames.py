@@ -72,9 +72,9 @@ def encoded(data):
     "model",
     [
         LinearClassifier(l2=1e-2, tol=1e-9, standardize=True),
-        LinearClassifierCV(l2s=3, cv=3, random_state=0),
+        LinearClassifierCV(l2s=[1e-1, 1e-2], cv=3, random_state=0, scoring="loss"),
         Perceptron(max_iter=3, random_state=0),
-        LinearClassifierCV(l2s=3, cv=3, random_state=0, scoring="f1_macro"),
+        LinearClassifierCV(l2s=[1e-1, 1e-2], cv=3, random_state=0, scoring="f1_macro"),
     ],
     ids=["linear", "cv", "perceptron", "scored"],
 )

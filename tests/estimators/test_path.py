@@ -7,6 +7,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from l1_oracles import Net, fitted, mean_loss, problem
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import separatrix
-from separatrix import LinearClassifier, path
+from separatrix import LinearClassifier, LinearClassifierCV, path
 from separatrix.estimators.path import EXPLAINED, NO_CHANGE
 
 LOSSES = ("logistic", "squared", "squared_hinge", "one_vs_rest_logistic")
@@ -248,7 +249,9 @@ def test_a_frame_has_a_row_for_every_strength(monkeypatch):
     X, y = problem()
     found = path(X, y, l1_ratio=0.5, strengths=4)
     frame = found.to_frame()
-    assert list(frame) == ["strength", "l1", "l2", "nonzeros", "deviance", "objective", "gap"]
+    assert list(frame) == [
+        "strength", "l1", "l2", "nonzeros", "deviance", "objective", "gap", "entering"
+    ]  # fmt: skip
     np.testing.assert_array_equal(frame["strength"], found.strengths)
     np.testing.assert_array_equal(frame["l1"] / 2, frame["l2"])
     np.testing.assert_array_equal(frame["gap"], found.gaps)
@@ -316,7 +319,9 @@ def test_free_features_may_leave_nothing_to_explain():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"l1_ratio": 0}, "l1_ratio=0 means no l1.*l2s="),
+        ({"l1_ratio": 0, "penalty_weights": np.ones(15)}, "penalty_weights is for sparse paths"),
+        ({"l1_ratio": 0, "groups": [0] * 15}, "groups is for sparse paths"),
+        ({"cv": 1}, "n_splits=2 or more"),
         ({"l1_ratio": -0.1}, "l1_ratio must be"),
         ({"l1_ratio": 1.1}, "l1_ratio must be"),
         ({"l1_ratio": np.nan}, "l1_ratio must be"),
@@ -363,3 +368,111 @@ def test_features_that_say_nothing_have_no_path():
     found = path(X, y, strengths=[0.1])
     assert not found.coefficients.any()
     assert found.objectives[0] == pytest.approx(np.log(2))
+
+
+def named(X):
+    return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_tables_name_the_features(k):
+    X, y = problem(k=k, d=6)
+    found = path(named(X), y, strengths=12, standardize=True)
+    frame = found.coef_frame()
+    np.testing.assert_array_equal(frame.index, found.strengths)
+    assert frame.index.name == "strength"
+    for at, label in enumerate(np.unique(y) if k > 2 else [None]):
+        own = frame if label is None else frame[label]
+        assert own.columns.tolist() == [f"f{j}" for j in range(6)]
+        np.testing.assert_array_equal(own, found.coefficients[:, at])
+    # The order of entry, by hand: when, and then by the size of the weight per deviation.
+    first, sizes = {}, {}
+    for j in range(6):
+        for m in range(len(found.strengths)):
+            if found.coefficients[m, :, j].any():
+                first[f"f{j}"] = m
+                sizes[f"f{j}"] = np.abs(found.coefficients[m, :, j]).max() * X[:, j].std()
+                break
+    order = sorted(first, key=lambda name: (first[name], -sizes[name]))
+    assert found.order_of_entry == order
+    assert found.entry.tolist() == [first.get(f"f{j}", len(found.strengths)) for j in range(6)]
+    entering = found.to_frame()["entering"].tolist()
+    assert [name for text in entering if text for name in text.split(", ")] == order
+    assert all(first[text.split(", ")[0]] == m for m, text in enumerate(entering) if text)
+    assert path(X, y, strengths=3).feature_names.tolist() == [f"x{j}" for j in range(6)]
+    frame.iloc[0, 0] = 1.0  # a copy
+    assert found.coefficients[0, 0, 0] == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:the best score is that of")
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+def test_scores_are_those_of_a_search_with_these_values(l1_ratio):
+    X, y = problem(n=90)
+    c = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    given = {"cv": 4, "standardize": True, "sample_weight": c}
+    found = path(X, y, l1_ratio=l1_ratio, strengths=6, **given)
+    values = {"l1_ratio": l1_ratio, "strengths": found.strengths}
+    if not l1_ratio:
+        values = {"l2s": 6}  # the same grid
+    search = LinearClassifierCV(cv=4, standardize=True, scoring="loss", **values)
+    search.fit(X, y, c)
+    if not l1_ratio:
+        np.testing.assert_array_equal(found.strengths / 2, search.l2_path_)
+    for name in ("mean_test_score", "standard_error", "split3_test_score"):
+        np.testing.assert_array_equal(found.cv_results[name], search.cv_results_[name])
+    mean, error = search.cv_results_["mean_test_score"], search.cv_results_["standard_error"]
+    best = int(mean.argmax())
+    assert found.best_strength == found.strengths[best]
+    within = np.flatnonzero(mean >= mean[best] - error[best])[0]
+    assert found.one_standard_error_strength == found.strengths[within]
+    frame = found.to_frame()
+    np.testing.assert_array_equal(frame["mean_test_score"], mean)
+    np.testing.assert_array_equal(frame["standard_error"], error)
+    alone = path(X, y, strengths=3)
+    assert (alone.cv_results, alone.best_strength) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_path_without_l1_is_for_every_loss(name, k):
+    X, y = problem(k=k, d=8)
+    c = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    found = path(X, y, loss=name, l1_ratio=0, strengths=4, smallest=1e-4, sample_weight=c)
+    assert found.strengths[-1] == pytest.approx(found.strengths[0] * 1e-4)
+    for at, s in enumerate(found.strengths):
+        alone = LinearClassifier(name, l2=s / 2).fit(X, y, c)
+        assert found.objectives[at] == pytest.approx(alone.objective_, rel=1e-5)
+        assert found.at(s).l1 == 0.0
+    if name == "logistic":
+        p = np.array([c[y == label].sum() for label in np.unique(y)]) / c.sum()
+        null = -np.sum(p * np.log(p))
+        fit = found.at(found.strengths[-1])
+        chance = fit.predict_proba(X)[np.arange(len(y)), np.searchsorted(fit.classes_, y)]
+        loss = -np.average(np.log(chance), weights=c)
+        assert found.deviance[-1] == pytest.approx(1 - loss / null, rel=1e-4)
+    assert np.all(np.diff(found.deviance) > 0)
+    assert found.deviance[0] < found.deviance[-1] < 1
+
+
+def test_fits_are_reported_to_callbacks():
+    told = []
+
+    class Watch:
+        def __call__(self, step, info):
+            pass
+
+        def searched(self, value):
+            told.append(value)
+
+    X, y = problem()
+    found = path(X, y, strengths=3, cv=2, callbacks=[Watch()])
+    assert told[:3] == found.strengths.tolist()
+    assert len(told) == 3 + 2 * 3
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_best_score_at_the_end_of_the_path_is_warned_of():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((200, 20)), rng.random(200) > 0.5
+    with pytest.warns(UserWarning, match=r"l2 = .*, the largest of the grid, where the penalty"):
+        path(X, y, l1_ratio=0, strengths=10, cv=5)

@@ -188,8 +188,8 @@ def test_the_monitor_reads_a_source():
         (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "but y was also given"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
         (
-            lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.whole),
-            "scoring='roc_auc' needs arrays",
+            lambda s: LinearClassifierCV(scoring="roc_auc").fit(s),
+            "scoring='roc_auc' needs rows in memory",
         ),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
     ],

@@ -9,7 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
-from separatrix import LinearClassifier, certify, from_sklearn
+import separatrix
+from separatrix import LinearClassifier, LinearClassifierCV, certify, from_sklearn
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning",
                                         "ignore::FutureWarning")  # fmt: skip
@@ -88,3 +89,20 @@ def test_our_own_with_weights_of_features():
         assert found.objective == pytest.approx(clf.objective_, rel=1e-12)
         assert found.proven
         assert found.relative_gap < 3e-6
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("groups", [None, "classes"])
+def test_a_search_along_strengths_claims_what_it_chose(standardize, groups):
+    X, y = rows(3)
+    clf = LinearClassifierCV(
+        l1_ratio=[0.5, 1.0], strengths=6, cv=3, scoring="loss", standardize=standardize,
+        groups=groups,
+    ).fit(X, y)  # fmt: skip
+    assert clf.l1_ > 0.0
+    found = certify(clf, X, y)
+    assert found.objective == pytest.approx(clf.objective_, rel=1e-12)
+    assert found.proven
+    assert found.relative_gap < 3e-6
+    said = separatrix.diagnose(clf, X, y)
+    assert said.facts["objective"] == pytest.approx(clf.objective_, rel=1e-9)

@@ -13,6 +13,7 @@ from conftest import overlapping
 
 from separatrix import ArraySource, get_loss
 from separatrix.data import Block, Subset, Sum
+from separatrix.losses import MultiLabel
 from separatrix.numeric.standardization import Standardization
 from separatrix.objective import sums
 from separatrix.objective.thresholds import GRAM_TILE
@@ -29,6 +30,9 @@ COLUMNS = get_loss("one_vs_rest_logistic").for_classes(3)
 BLOCKS = {
     1: Block(X, Y, WEIGHT, 0),
     3: Block(X, np.arange(N) % 3, WEIGHT, 0),
+    "labels": Block(
+        X, np.where(np.arange(2 * N).reshape(N, 2) % 7 < 3, 1, -1).astype(np.int8), WEIGHT, 0
+    ),
 }
 
 
@@ -51,6 +55,11 @@ ASKED = [
     (1, sums.Gram(PLAIN)),
     (1, sums.MomentSums(np.array([0.1, 0.2, 0.3]), 2)),
     (3, sums.MomentSums(None, 3)),
+    ("labels", sums.LabelMomentSums(None)),
+    ("labels", sums.LabelMomentSums(np.array([0.1, 0.2, 0.3]))),
+    ("labels", sums.ValueGradient(MultiLabel(MARGIN), W3[:2].copy())),
+    ("labels", sums.SignedRowSum(2)),
+    ("labels", rounding.ExactTangents(MultiLabel(MARGIN), W3[:2].copy())),
     (1, sums.Mistakes(MARGIN, np.stack([W1[:1], W3[:1]]))),
     (3, sums.Mistakes(SOFTMAX, np.stack([W1, W3]))),
     (1, sums.SignedRowSum(1)),
@@ -92,6 +101,19 @@ def test_it_is_the_sum_of_its_blocks(k, asked):
     expected = list(numbers(asked.of(whole)))
     for entry, each in enumerate(zip(*map(numbers, parts), strict=True)):
         np.testing.assert_allclose(sum(each[1:], each[0]), expected[entry], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [None, np.array([0.1, -0.2, 3.0])])
+def test_sums_of_labels_are_those_of_plain_loops(shift):
+    block = BLOCKS["labels"]
+    by_label, counts, squares, total = sums.LabelMomentSums(shift).of(block)
+    away = X if shift is None else X - shift
+    for q in range(2):
+        own = WEIGHT * (block.y[:, q] > 0)
+        np.testing.assert_allclose(by_label[q], own @ away, rtol=1e-12, atol=1e-12)
+        assert counts[q] == own.sum()
+    np.testing.assert_allclose(squares, WEIGHT @ away**2, rtol=1e-12)
+    np.testing.assert_allclose(total, WEIGHT @ away, rtol=1e-12, atol=1e-12)
 
 
 def test_all_sums_of_these_files_are_here():

@@ -105,7 +105,6 @@ def test_a_verdict_reads_no_more_than_it_may(seed, intercept):
         assert source.reads <= most
         if found is not None:
             break
-        assert source.reads == most
     assert found.verdict == oracle(Z)
     assert found.verify(exact=True)
     assert most <= 60
@@ -125,7 +124,7 @@ def test_a_verdict_of_many_rows_takes_few_reads():
 
 def test_products_with_many_sparse_features_are_counted():
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 2000), density=0.01, format="csr", rng=rng)
+    X = sp.random_array((300, 2000), density=0.1, format="csr", rng=rng)  # none of one class only
     y = rng.integers(0, 2, 300)
     source = array_source(check_rows(X), y)
     assert decide(source, intercept=True, most_reads=12) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import RowsLike, Storage, VectorSpace, rows_of
+from ..rows import Rows, RowsLike, rows_of
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order
 from .in_memory import InBlocks
 from .source import InMemory, Source
@@ -77,21 +76,22 @@ class ArraySource(InBlocks):
         self._samples: dict[int, InMemory] = {}
         self._next_permutation: tuple[Shuffle, Task[Ints]] | None = None
 
+    @property
+    def original(self) -> Rows:
+        return self.stored
+
     @cached_property
     def present(self) -> Ints | None:
-        """Rows whose weight is not zero; None if that is all of them."""
         if self.weight is None or np.all(self.weight != 0.0):
             return None
         return np.flatnonzero(self.weight)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return len(self.y) if self.present is None else len(self.present)
 
     @cached_property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
     def approximate_mean(self) -> Array | None:
@@ -103,7 +103,6 @@ class ArraySource(InBlocks):
         return self.stored.take(present[::apart]).mean()
 
     def blocks(self) -> Iterator[Block]:
-        """All rows as one block."""
         yield Block(self.X, self.y, self.weight, 0)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
@@ -133,48 +132,7 @@ class ArraySource(InBlocks):
     def _draw(self, shuffle: Shuffle, room: Ints | None = None) -> Ints:
         return random_order(self.n_rows, shuffle, self.row_bytes, room=room)
 
-    @property
-    def storage(self) -> Storage:
-        """How the rows are stored."""
-        return self.stored.storage
-
-    @property
-    def rounding(self) -> float:
-        """Relative error of its sums, as given by the storage."""
-        return self.stored.rounding
-
-    @property
-    def offset(self) -> AnyArray | float:
-        """What its sums add and subtract again, as given by the storage."""
-        return self.stored.offset
-
-    @property
-    def vectors(self) -> VectorSpace:
-        """Where those of the storage live."""
-        return self.stored.vectors
-
-    @property
-    def visitable(self) -> bool:
-        """Whether the storage allows visits."""
-        return self.stored.visitable
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows."""
-        return self.stored.dtype
-
-    @cached_property
-    def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
-        return self.stored.row_bytes
-
-    @property
-    def row_values(self) -> float:
-        """Values stored in a row, on average."""
-        return self.stored.row_values
-
     def slices_of(self, n: int) -> list[slice]:
-        """Slices that cut n rows into blocks."""
         each = max(self.row_bytes, 1)
         apart = min(int(BLOCK_ROWS_PER_SUM * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
         size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
@@ -215,11 +173,9 @@ class ArraySource(InBlocks):
         return Block(self.stored.take(rows).X, self.y[rows], weight, start)
 
     def of_block(self, block: Block) -> ArraySource:
-        """Other rows of the same features and classes, on as many threads."""
         return ArraySource(block.X, block.y, self.classes, block.weight, self.n_jobs)
 
     def with_weight(self, weight: Array | None) -> ArraySource:
-        """The same rows and labels with other weights."""
         return ArraySource(self.X, self.y, self.classes, weight, self.n_jobs)
 
     def with_rows(self, X: RowsLike) -> ArraySource:
@@ -229,11 +185,9 @@ class ArraySource(InBlocks):
         return other
 
     def with_labels(self, y: AnyArray, classes: AnyArray) -> ArraySource:
-        """The same rows and weights with other labels."""
         return ArraySource(self.X, y, classes, self.weight, self.n_jobs)
 
     def gram(self, rows: Ints | None = None) -> Array:
-        """All products of two rows, or of those given."""
         return (self.stored if rows is None else self.stored.take(rows)).row_products()
 
     def sample(self, size: int) -> InMemory:

@@ -37,7 +37,8 @@ class Block(NamedTuple):
     X: RowsLike
     """(n, d): an array for dense rows."""
     y: AnyArray
-    """(n,): -1.0 and +1.0, or the numbers of classes."""
+    """(n,): -1.0 and +1.0, or the numbers of classes; (n, q) of -1 and +1 for q labels that do not
+    exclude each other."""
     weight: Array | None
     """(n,), or None: all 1."""
     start: int
@@ -152,7 +153,6 @@ def row_hash(first: int, count: int) -> AnyArray:
 
 
 def concatenated(blocks: list[Block]) -> Block:
-    """Concatenate blocks."""
     weight = None
     if any(block.weight is not None for block in blocks):
         weight = np.concatenate([block.weights for block in blocks])
@@ -166,6 +166,13 @@ def check_numbers(y: AnyArray, classes: int) -> None:
     They index weights, so one out of range would corrupt memory. Sources check their rows once, as
     a loop may be called for every few rows.
     """
+    if y.ndim == 2:
+        if y.shape[1] != classes or y.dtype != np.int8:
+            raise ValueError(
+                f"y must have a column of -1 and +1, int8, for each of {classes} labels, got "
+                f"{y.dtype} of shape {y.shape}"
+            )
+        return
     if classes <= 2 or not len(y):
         return
     # As unsigned integers negative numbers are the largest.

@@ -7,6 +7,7 @@ rows, or rows without a fold then follow from them without another read.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
 from ..rows import HostRows, Rows
 from ..rows.thresholds import VALUES_AT_ONCE
+from .blocks import Block
+from .labels import class_numbers
+from .sum import Sum
 from .thresholds import MOST_SUMS
 
 FEW_ROWS = 64  # number of rows whose mean approximates the mean of all
@@ -45,6 +49,20 @@ class ClassMoments(NamedTuple):
         with np.errstate(over="ignore"):
             squares = self.squares / scale / scale
         return ClassMoments((self.shift - mean) / scale, self.sums / scale, self.counts, squares)
+
+
+@dataclass(frozen=True)
+class ClassWeightSums(Sum[tuple[Array]]):
+    """Sum of the weights of every class."""
+
+    classes: int
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(classes,)."""
+        if block.y.ndim == 2:
+            return (block.weights @ (block.y > 0),)
+        number = class_numbers(block.y, self.classes)
+        return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
 
 class RunningMoments:

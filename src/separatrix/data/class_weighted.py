@@ -27,11 +27,9 @@ class ClassWeightedSource(MappedSource):
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return float(self.class_weight_sums().sum())
 
     def class_weight_sums(self) -> Array:
-        """Sum of the weights of every class."""
         return self.source.class_weight_sums() * self.per_class
 
     def class_moments(self) -> ClassMoments | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time, timedelta
@@ -70,14 +71,27 @@ def _viewed(X: Any, name: str) -> AnyArray:
     ) from error
 
 
+FROM_TEXTS = (
+    "expected rows of numbers: make features of texts first, e.g. by scikit-learn's "
+    "TfidfVectorizer in a pipeline before this classifier."
+)
+
+
 def refuse_paths(X: Any) -> None:
     """Raise if X is a path or a list of paths: only ``read`` takes column roles."""
     first = X[0] if isinstance(X, (list, tuple)) and X else X
+    if isinstance(X, (list, tuple)) and isinstance(first, str) and not _is_file_name(first):
+        raise TypeError(f"X is a list of words, {first!r} first; {FROM_TEXTS}")
     if isinstance(first, (str, os.PathLike)):
         raise TypeError(
             f"X is the path {os.fspath(first)!r}; expected rows: fit(separatrix.read(path, "
             "target=...)) reads them, and predict takes the path if the model was fitted so."
         )
+
+
+def _is_file_name(text: str) -> bool:
+    """Whether this may name a file: it has a suffix or a folder."""
+    return os.sep in text or re.search(r"\S\.\w{1,9}$", text) is not None
 
 
 def refuse_times(X: Any, name: str, expected: str) -> None:
@@ -100,7 +114,34 @@ def words_told(X: Any) -> Iterator[None]:
                 "separatrix.read(..., target=...), which takes files and frames. fit of the linear "
                 "classifiers encodes frames in memory if pyarrow is installed."
             ) from error
-        raise
+        words = _first_word(X)
+        if words is None:
+            raise
+        word, column = words
+        if column is None:
+            raise ValueError(
+                f"could not convert X, an array of words, {word!r} first, to numbers; {FROM_TEXTS}"
+            ) from error
+        raise ValueError(
+            f"could not convert X to numbers: column {column} holds words such as {word!r}. Make "
+            "features of them first, e.g. by scikit-learn's OneHotEncoder, or pass a DataFrame to "
+            "fit, which encodes columns of words."
+        ) from error
+
+
+def _first_word(X: Any) -> tuple[str, int | None] | None:
+    """The first text in an array that is no number, and its column, or None for a 1-d array."""
+    try:
+        values = np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths
+        return None
+    for at, value in np.ndenumerate(values):
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return str(value), at[1] if len(at) == 2 else None
+    return None
 
 
 def _columns_of_words(X: Any) -> list[Any]:

@@ -1,20 +1,63 @@
-"""Rows in memory that are processed block by block."""
+"""Sources stored like other rows; rows in memory that are processed block by block."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
+from ..rows import Rows, Storage, VectorSpace
 from .blocks import Block
-from .source import InMemory
+from .source import InMemory, Source
 from .sum import Sum, T
 from .thresholds import ONE_THREAD_BYTES
 
 
-class InBlocks(InMemory):
+class SameStorage(Source):
+    """A source whose precision, accuracy and sizes are those of other rows."""
+
+    @property
+    @abstractmethod
+    def original(self) -> Source | Rows:
+        """The other rows."""
+
+    @property
+    def storage(self) -> Storage:
+        return self.original.storage
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.original.dtype
+
+    @property
+    def row_bytes(self) -> float:
+        return self.original.row_bytes
+
+    @property
+    def row_values(self) -> float:
+        return self.original.row_values
+
+    @property
+    def rounding(self) -> float:
+        return self.original.rounding
+
+    @property
+    def offset(self) -> AnyArray | float:
+        return self.original.offset
+
+    @property
+    def vectors(self) -> VectorSpace:
+        return self.original.vectors
+
+    @property
+    def visitable(self) -> bool:
+        return self.original.visitable
+
+
+class InBlocks(SameStorage, InMemory):
     """Rows in memory that threads process block by block."""
 
     @abstractmethod
@@ -78,7 +121,6 @@ class InBlocks(InMemory):
         return self._each(part)[0]
 
     def row_norms(self, squared: bool = False) -> Array:
-        """``|x|`` of every row, or its square."""
         out = np.empty(len(self.y))
         self._write_rows(lambda block: block.rows.squared_norms(out[block.at]))
         return out if squared else np.sqrt(out)

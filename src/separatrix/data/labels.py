@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..numeric.types import AnyArray, Array, Ints
 from .containers import missing, opened, refuse_times
 from .device_arrays import copied_home
+from .thresholds import COUNTED_LABELS, SEARCHED_LABELS
 
-MOST_COUNTED, LOOKED_FOR = 1 << 16, 4  # largest ranges of labels to count, to search by value
 LONGEST_LABEL = 1000
 """Characters. NumPy stores every label of an array at the length of the longest: a label of a
 megabyte among a thousand rows would take 4 GB, in a fit and in every prediction."""
@@ -32,6 +33,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
     y = copied_home(y, "y")
+    refuse_several(y)
     check_words(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_integer_classes(y) if plain else None
@@ -44,9 +46,30 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             refuse_missing(y)
             if y.dtype == object:  # compared with a label, NumPy would drop its NUL
                 refuse_nul(y.tolist())
+                refuse_mixed(y.tolist())
             with np.errstate(invalid="ignore"):  # infinity raises an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
+
+
+def refuse_several(y: Any) -> None:
+    """Raise if y has several columns, where one label per row is expected."""
+    shape = getattr(y, "shape", ())
+    if isinstance(shape, tuple) and len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead: an indicator matrix "
+            "of labels is for LinearClassifier.fit alone; elsewhere use scikit-learn's "
+            "OneVsRestClassifier, or one column of y at a time"
+        )
+
+
+def refuse_label_source(source: Any, what: str) -> None:
+    """Raise if the rows of a source have several labels each."""
+    if source.labels is not None:
+        raise ValueError(
+            f"{what} takes rows of classes that exclude each other, and these have several labels "
+            "each: read them with one of the targets"
+        )
 
 
 def check_words(y: Any) -> None:
@@ -60,6 +83,7 @@ def check_words(y: Any) -> None:
         row = next(row for row, length in enumerate(lengths) if length > LONGEST_LABEL)
         raise ValueError(f"y[{row}] {too_long(lengths[row])}")
     refuse_nul(y)
+    refuse_mixed(y)
 
 
 def too_long(length: int) -> str:
@@ -86,6 +110,23 @@ def ends_with_nul(label: str) -> str:
     )
 
 
+def refuse_mixed(y: Sequence[Any]) -> None:
+    """Raise if some labels are words and others numbers: NumPy would turn all into words."""
+    types = {*map(type, y)}
+    if any(issubclass(each, str) for each in types) and any(map(_is_number, types)):
+        words = next(label for label in y if isinstance(label, str))
+        other = next(label for label in y if _is_number(type(label)))
+        raise ValueError(
+            f"y has labels of different types, such as {words!r} and {other!r} of type "
+            f"{type(other).__name__}; expected all words or all numbers: convert them, e.g. "
+            "y = [str(label) for label in y]."
+        )
+
+
+def _is_number(each: type) -> bool:
+    return issubclass(each, (Number, np.number, np.bool_))
+
+
 def refuse_missing(y: AnyArray) -> None:
     """Raise if a label is missing."""
     rows = np.flatnonzero(missing(y))
@@ -106,9 +147,9 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
     if y.dtype.kind not in "biu" or not y.size:
         return None
     least, most = int(y.min()), int(y.max())
-    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
+    if most - least > min(COUNTED_LABELS, len(y) // 2 - 1):
         return None
-    if most - least <= LOOKED_FOR:
+    if most - least <= SEARCHED_LABELS:
         between = [value for value in range(least + 1, most) if np.any(y == value)]
         return np.array(sorted({least, *between, most}), dtype=y.dtype)
     counts = np.bincount(y.astype(np.intp, copy=False) - least)
@@ -167,6 +208,11 @@ def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     present = y if weight is None else y[weight != 0.0]
     classes = small_integer_classes(present)
     return np.unique(present) if classes is None else classes
+
+
+def signs_of(y: AnyArray, number: int) -> Array:
+    """+1.0 for one class or label and -1.0 for the others, from the encoded labels of sources."""
+    return np.where(y[:, number] > 0 if y.ndim == 2 else y == number, 1.0, -1.0)
 
 
 def class_numbers(y: AnyArray, n_classes: int) -> Ints:

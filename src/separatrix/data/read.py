@@ -12,6 +12,7 @@ from ..numeric import checks
 from .cluster.dask_input import is_dask
 from .cluster.source import ClusterSource
 from .files.cache.folder import cache_folder
+from .files.encoding.label_sets import as_target, target_names
 from .files.readers.formats import import_arrow, open_reader
 from .files.readers.paths import told_as
 from .files.readers.reader import Reader, SharedParts, TableReader
@@ -26,8 +27,9 @@ PIECE_ROWS = 1 << 13  # rows decoded at a time, unless blocks are smaller
 def read(
     what: Any,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     features: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weight: str | None = None,
     like: Any = None,
@@ -58,13 +60,19 @@ def read(
         polars LazyFrame; or a function that returns a fresh iterator of ``(X, y)`` or
         ``(X, y, weight)`` at each call. Streams, which can be read only once, need ``cache``. A
         Dask frame, or a list of delayed frames, is encoded by the workers that hold it.
-    target : str or None
-        The column of labels. LIBSVM text and functions contain labels and need none. Without
-        labels, rows can be predicted but not trained on.
+    target : str, list of str or None
+        The column of labels; or a list of columns of 0 and 1, if rows may have several labels.
+        LIBSVM text and functions contain labels and need none. Without labels, rows can be
+        predicted but not trained on.
     features : list of str or None
-        The columns used as features; None: all except ``target``, ``weight`` and ``drop``.
+        The columns used as features, in this order; None: see ``keep`` and ``drop``.
+    keep : list of str or None
+        The columns used as features, by name or pattern, such as ``["age", "visits_*"]``, in the
+        order of the table; None: all except ``target``, ``weight`` and ``drop``. In a pattern ``*``
+        is any text, ``?`` any character, and ``[a-c]`` one of these. A fitted model needs only
+        these columns to predict.
     drop : list of str
-        Columns to leave out.
+        Columns to leave out, by name or pattern, also of those in ``keep``.
     weight : str or None
         The column of weights; rows of weight 0 are ignored.
     like : estimator or None
@@ -140,7 +148,7 @@ def read(
     if cache is not None and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
     given: dict[str, Any] = {
-        "target": target, "features": features, "drop": drop, "weight": weight,
+        "target": target, "features": features, "keep": keep, "drop": drop, "weight": weight,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
         "min_frequency": min_frequency, "missing": missing, "dates": dates,
     }  # fmt: skip
@@ -216,12 +224,14 @@ def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
     encoding = reading.encoding
     if encoding is None:
         return reading
+    given = {**given, "target": as_target(given["target"])}
     for role, holds in (("target", "labels"), ("weight", "weights")):
-        if given[role] in encoding.column_names(labels=False):
+        features = encoding.column_names(labels=False)
+        if clash := [name for name in target_names(given[role]) if name in features]:
             fitted = getattr(encoding, role)
             before = f"; in the fit it was {fitted!r}" if fitted else ""
             raise ValueError(
-                f"{role} names the column {given[role]!r}, which is a feature of the model: "
+                f"{role} names the column {clash[0]!r}, which is a feature of the model: "
                 f"expected the column of {holds}{before}"
             )
     target, weight = given["target"] or encoding.target, given["weight"] or encoding.weight
@@ -268,6 +278,10 @@ def _by_workers(
     else:
         reading = _with_roles(reading_of(like), given)
     known = options if reading is None else reading.encoding
+    if known is not None and isinstance(known.target, tuple):
+        raise ValueError(
+            f"several targets are not for {what_for}: name one, or read the files without engine="
+        )
     if known is not None and known.target is None:
         raise ValueError(
             f"{what_for} is for rows with labels: say which column they are, target='...'; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,31 +29,19 @@ from .blocks import (
     random_rows,
     taken,
 )
-from .class_moments import FEW_ROWS, ClassMoments
+from .class_moments import FEW_ROWS, ClassMoments, ClassWeightSums
 from .fingerprint import fingerprint
-from .labels import class_numbers
 from .row_state import RowNumbers, RowState, S
 from .sum import Sum, T
-
-
-@dataclass(frozen=True)
-class _ClassWeightSums(Sum[tuple[Array]]):
-    """Sum of the weights of every class."""
-
-    classes: int
-
-    def of(self, block: Block) -> tuple[Array]:
-        """(classes,)."""
-        number = class_numbers(block.y, self.classes)
-        return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
 
 class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
-    For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
-    ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and ``blocks``; it may override
-    the other methods with faster ones.
+    For two classes ``y`` is -1.0 or +1.0, the larger class +1. If ``classes`` has the shape (q, 1),
+    these are labels that do not exclude each other, and ``y`` is (n, q), -1 or +1. Besides
+    ``n_features`` and ``classes``, a subclass must define ``n_rows``, ``weight_sum`` and
+    ``blocks``; it may override the other methods with faster ones.
 
     See Also
     --------
@@ -78,8 +65,15 @@ class Source(ABC):
     """Held-out rows: a fit reports their loss after every pass."""
     reading: Any = None
     """How rows of files are read, so that a fitted model can read other files."""
+    labels: Any = None
+    """If there are several labels per row, all their columns; ``classes`` has those that vary."""
     target: str = "y"
     """The name of its labels in error messages."""
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether its labels do not exclude each other, with a column of ``y`` for each."""
+        return self.classes.ndim == 2
 
     @property
     @abstractmethod
@@ -158,8 +152,8 @@ class Source(ABC):
                 yield Visit(block, order)
 
     def class_weight_sums(self) -> Array:
-        """Sum of the weights of every class, in one read unless it is known."""
-        return self.total(_ClassWeightSums(len(self.classes)))[0]
+        """Sum of the weights of every class or label, in one read unless it is known."""
+        return self.total(ClassWeightSums(len(self.classes)))[0]
 
     def class_moments(self) -> ClassMoments | None:
         """Sums of every feature by class, if they are known or will be cached; else None."""
@@ -266,7 +260,6 @@ class InMemory(Source):
 
     @property
     def length(self) -> int:
-        """Number of all rows."""
         return len(self.y)
 
     @property

@@ -13,7 +13,6 @@ from ..losses import MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage, VectorSpace
 from .blocks import Block, Shuffle, Visit, random_rows
 from .in_memory import InBlocks
 from .source import InMemory
@@ -28,6 +27,10 @@ class Subset(InBlocks):
         self.source, self.rows = source, rows
         self.n_features, self.classes = source.n_features, source.classes
 
+    @property
+    def original(self) -> InBlocks:
+        return self.source
+
     @cached_property
     def weight(self) -> Array | None:
         """Weights of these rows."""
@@ -35,12 +38,10 @@ class Subset(InBlocks):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return len(self.rows) if self.weight is None else int(np.count_nonzero(self.weight))
 
     @cached_property
     def weight_sum(self) -> float:
-        """Sum of their weights."""
         return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
 
     def blocks(self) -> Iterator[Block]:
@@ -83,49 +84,9 @@ class Subset(InBlocks):
         """Number of threads that work on its blocks."""
         return self.source.threads
 
-    @property
-    def rounding(self) -> float:
-        """Relative error of its sums."""
-        return self.source.rounding
-
-    @property
-    def offset(self) -> AnyArray | float:
-        """What its sums add to every feature and subtract again."""
-        return self.source.offset
-
-    @property
-    def vectors(self) -> VectorSpace:
-        """Where those of the source live."""
-        return self.source.vectors
-
-    @property
-    def visitable(self) -> bool:
-        """Whether the rows of the source can be visited."""
-        return self.source.visitable
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows."""
-        return self.source.dtype
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
-        return self.source.row_bytes
-
-    @property
-    def row_values(self) -> float:
-        """Values stored in a row, on average."""
-        return self.source.row_values
-
     def approximate_mean(self) -> Array | None:
         """None: a sample's moments only scale variables, so sums about 0 are enough."""
         return None
-
-    @property
-    def storage(self) -> Storage:
-        """How the rows are stored."""
-        return self.source.storage
 
     @cached_property
     def y(self) -> AnyArray:
@@ -136,7 +97,6 @@ class Subset(InBlocks):
         return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
 
     def slices_of(self, n: int) -> list[slice]:
-        """Slices that cut n rows into blocks."""
         return self.source.slices_of(n)
 
     def block_of(self, rows: Ints, start: int = 0) -> Block:
@@ -144,7 +104,6 @@ class Subset(InBlocks):
         return self.source.block_of(self.rows[rows], start)
 
     def of_block(self, block: Block) -> InMemory:
-        """Other rows of the same features and classes."""
         return self.source.of_block(block)
 
     def with_weight(self, weight: Array | None) -> InMemory:
@@ -156,7 +115,6 @@ class Subset(InBlocks):
         return self.materialised.with_labels(y, classes)
 
     def gram(self, rows: Ints | None = None) -> Array:
-        """All products of two rows, or of those given."""
         return self.source.gram(self.rows if rows is None else self.rows[rows])
 
     def ascent_round(

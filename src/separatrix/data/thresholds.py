@@ -1,4 +1,4 @@
-"""Thresholds for cutting rows in memory into blocks, which threads share, and for shuffling.
+"""Thresholds for cutting rows in memory into blocks, which threads share, shuffling, and labels.
 
 Block boundaries affect the bits of a sum, so none of these depends on the number of threads.
 """
@@ -68,3 +68,11 @@ MOST_NONZERO = 0.3
 dual coordinate ascent.
 
 Measured: hinge-images, 1.34; hinge-classes-tall, 0.94."""
+
+COUNTED_LABELS, SEARCHED_LABELS = 1 << 16, 4
+"""Range of integer labels up to which the distinct ones are found by counting, and up to which by
+comparing with each value; others are hashed or sorted.
+
+Measured, processor time of ``np.unique`` over that on a Xeon, a million labels of 2 values, 39; of
+5, 11; of 100, 5.7; of 60,000, 76. Counting takes 6.8 times as long as comparing for 2 values, 1.8
+times for 5."""

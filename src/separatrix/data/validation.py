@@ -208,6 +208,12 @@ def array_source(
     return source
 
 
+def checked_weights(sample_weight: Any, n: int) -> tuple[Array | None, int]:
+    """Checked weights of n rows, and the power of two by which they are scaled."""
+    weight = check_weights(sample_weight, n)
+    return (None, 0) if weight is None else within_reach(weight)
+
+
 def weighed_classes(
     y: AnyArray,
     found: AnyArray | None,
@@ -222,9 +228,7 @@ def weighed_classes(
     """
     if given is not None and found is given and sample_weight is None and class_weight is None:
         return given, None, 0
-    weight, power = check_weights(sample_weight, len(y)), 0
-    if weight is not None:
-        weight, power = within_reach(weight)
+    weight, power = checked_weights(sample_weight, len(y))
     weight = without_weightless(class_weight, y, weight)
     if weight is not None and not weight.any():
         raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
@@ -235,8 +239,9 @@ def weighed_classes(
     elif found is not given and (unknown := sorted(set(found.tolist()) - set(given.tolist()))):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
-            f"{given.tolist()!r} of the first call: pass classes=[...] with every label that will "
-            f"ever occur to the first call of partial_fit."
+            f"{given.tolist()!r} of the first call, and a model cannot get new ones: start again "
+            "with a new model, and pass classes=[...], every label that will ever occur, to its "
+            "first call of partial_fit."
         )
     else:
         classes = given

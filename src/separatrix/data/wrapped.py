@@ -12,10 +12,10 @@ import numpy as np
 
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Storage, VectorSpace
 from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
+from .in_memory import SameStorage
 from .row_state import RowChange, RowNumbers
 from .source import InMemory, Source
 from .sum import Sum, T
@@ -37,7 +37,7 @@ class BlockMap(ABC):
         """The same block with transformed rows, labels or weights."""
 
 
-class WrappedSource(Source):
+class WrappedSource(SameStorage):
     """A source that delegates to another one, except for ``blocks``.
 
     Sums, visits and samples use its own blocks.
@@ -48,63 +48,23 @@ class WrappedSource(Source):
         self.n_features, self.classes = source.n_features, source.classes
 
     @property
+    def original(self) -> Source:
+        return self.source
+
+    @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return self.source.n_rows
 
     @property
     def length(self) -> int:
-        """Number of all rows."""
         return self.source.length
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return self.source.weight_sum
 
     @property
-    def rounding(self) -> float:
-        """Relative error of its sums."""
-        return self.source.rounding
-
-    @property
-    def offset(self) -> AnyArray | float:
-        """What its sums add to every feature and subtract again."""
-        return self.source.offset
-
-    @property
-    def vectors(self) -> VectorSpace:
-        """Where those of the source live."""
-        return self.source.vectors
-
-    @property
-    def visitable(self) -> bool:
-        """Whether the rows of the source can be visited."""
-        return self.source.visitable
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows."""
-        return self.source.dtype
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
-        return self.source.row_bytes
-
-    @property
-    def row_values(self) -> float:
-        """Values stored in a row, on average."""
-        return self.source.row_values
-
-    @property
-    def storage(self) -> Storage:
-        """How the rows of its blocks are stored."""
-        return self.source.storage
-
-    @property
     def threads(self) -> int:
-        """Number of threads that may work on its rows."""
         return self.source.threads
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
@@ -206,7 +166,6 @@ class SumOfMapped(Sum[T]):
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
-        """The same sum, given the numbers stored with the rows."""
         return replace(self, sum=self.sum.beside(numbers, start))
 
     @property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from importlib import import_module
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource, Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.cluster.source import ClusterSource
-from ..data.device_arrays import check_one_device, on_device, placed
+from ..data.device_arrays import check_one_device, copied_home, on_device, placed
 from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
+from ..data.indicator import indicator_source, is_indicator
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -36,10 +38,15 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
+from .label_columns import given_start, loss_for, note_labels
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
+from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
 from .validation_loss import ValidationLoss, Watcher
+
+ONNX = "separatrix.models.onnx_converter"
+"""Imported only when skl2onnx converts a model: it is in a layer above."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,9 @@ class LinearModel(LinearPredictor):
     verbose: bool
     standardize: bool = False
     device: str | None = None
+    stop: Stop | None = None
+    _takes_labels = False
+    """Whether ``fit`` takes rows with several labels each."""
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -96,10 +106,13 @@ class LinearModel(LinearPredictor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         settings = self._checked_settings()
+        self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source
-        settings, source = self._standardized(settings, found(X, y, sample_weight))
+        source = found(X, y, sample_weight)
+        stop = with_validation_rows(settings.stop, self, source)
+        settings, source = self._standardized(replace(settings, stop=stop), source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)
@@ -138,7 +151,7 @@ class LinearModel(LinearPredictor):
     ) -> FitSettings:
         """The same settings, with observers of the whole fit: rows that the source holds out."""
         held_out = objective.source.validation
-        if held_out is None:
+        if held_out is None or settings.stop.validation is not None:  # which has the same column
             return settings
         watch = ValidationLoss(objective.loss, held_out)
         return replace(settings, watchers=(*settings.watchers, watch))
@@ -162,8 +175,8 @@ class LinearModel(LinearPredictor):
         return replace(settings, features=features, given=source), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        """The objective: two classes have their own form, more have the joint one."""
-        loss = settings.loss.for_classes(len(source.classes))
+        """The objective: two classes have their own form, more have the joint one, labels a sum."""
+        loss = loss_for(settings.loss, source)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
@@ -172,7 +185,8 @@ class LinearModel(LinearPredictor):
         checks.flag("standardize", self.standardize)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
-        return self._settings()
+        settings = self._settings()
+        return replace(settings, stop=with_rules(settings.stop, self.stop))
 
     def _source(
         self,
@@ -195,7 +209,12 @@ class LinearModel(LinearPredictor):
             check_one_device(X, y=y, sample_weight=sample_weight)
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
-        rows = placed(rows, self.device)
+        rows, y = placed(rows, self.device), copied_home(y, "y")
+        if self._takes_labels and classes is None and is_indicator(y):
+            source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
+            note_labels(self, source)
+            return source
+        self.__dict__.pop("_labels", None)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
@@ -209,6 +228,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: name the column "
                 "of labels, separatrix.read(..., target='...')"
             )
+        note_labels(self, source)
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
@@ -250,7 +270,7 @@ class LinearModel(LinearPredictor):
         if self.warm_start and hasattr(self, "coef_"):
             return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
-            W = checks.start_array(self.start, objective.shape, self.fit_intercept)
+            W = given_start(self, objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
@@ -274,12 +294,13 @@ class LinearModel(LinearPredictor):
         return ("seed", "start") if random else ("seed",)
 
     def _warm(self, objective: Objective) -> Array:
-        if not np.array_equal(self.classes_, objective.source.classes):
+        labels = self._label_columns
+        if labels is None and not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights()
+        W = self._weights() if labels is None else self._weights()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
@@ -300,7 +321,7 @@ class LinearModel(LinearPredictor):
         source = objective.source
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, source.length, source.weight_sum, state,
+            source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
             features=settings.features, parts=source.parts,
         )  # fmt: skip
         result = minimize(
@@ -310,8 +331,10 @@ class LinearModel(LinearPredictor):
             progress=progress_line(self.verbose), drawn=self._drawn(),
             features=settings.features, given=settings.given,
         )  # fmt: skip
-        self.classes_ = source.classes
+        self.classes_, labels = source.classes, self._label_columns
         W = original_weights(result.weights, settings.features)
+        if labels is not None:
+            self.classes_, W = labels.names, labels.all_weights(W, objective.loss.attained)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self._features = settings.features
         self.stop_ = self.trace_.stop = result.stop
@@ -328,6 +351,14 @@ class LinearModel(LinearPredictor):
                 "count per row"
             )
         return self.trace_.strengths.astype(np.int64)
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """Return the function with which skl2onnx converts this model."""
+        return cast(Callable[[Any, Any, Any], None], import_module(ONNX).convert)
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Return the function with which skl2onnx finds the types of the outputs."""
+        return cast(Callable[[Any], None], import_module(ONNX).shapes)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Self]:

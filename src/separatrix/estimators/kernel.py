@@ -28,6 +28,7 @@ from ..training.progress import progress_line
 from ..training.run import Run
 from ..training.stopping import StoppingRules
 from .feature_space import FeatureSpace
+from .foreign_parameters import translating
 from .kernel_expansion import KernelExpansion, rows_labels_weights
 from .kernel_parameters import KernelParameters
 from .kernel_trace import KernelTrace
@@ -175,6 +176,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
     _expansion: KernelExpansion
     _coef: Array | None
 
+    @translating
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "rbf",

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from ..data.device_arrays import release_memory
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
+from ..training.stopping import Stop
 from .base import FitSettings
+from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .sparse import SparseModel
@@ -27,6 +31,15 @@ class LinearClassifier(StreamModel, SparseModel):
     perceptron, Crammer and Singer's for "hinge". Other losses are summed over the classes, each
     class against the rest; so are "one_vs_rest_logistic" and "one_vs_rest_hinge", which for two
     classes equal "logistic" and "hinge".
+
+    ``y`` may also be an indicator matrix (n, q) of 0 and 1, dense or sparse, for rows with any
+    number of labels. Then there is one weight vector per label, and the objective is the sum of the
+    q objectives of two classes, each with its own penalty, as in scikit-learn's
+    ``OneVsRestClassifier``; all labels are fitted together. ``predict`` returns an indicator
+    matrix, ``predict_proba`` the probability of each label, and ``score`` the share of the rows
+    whose labels are all right. A label that all rows have, or none, is predicted so, with a
+    warning: its weights are 0, and its bias is 1 or -1, or 1000 or -1000 if the loss only
+    approaches its minimum. ``class_weight`` and ``partial_fit`` are not for such rows.
 
     Parameters
     ----------
@@ -73,6 +86,9 @@ class LinearClassifier(StreamModel, SparseModel):
         there is no such proof (no penalty, a loss that is not convex or is your own): stop when the
         objective changes by at most ``tol`` of itself, and the weights barely move or the solver
         expects little more.
+    stop : Stop or None
+        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
+        loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
     standardize : bool
         Whether to divide features by their weighted standard deviation for the fit (constant
         features by 1), and to centre dense ones if there is an intercept; the deviations are
@@ -133,16 +149,22 @@ class LinearClassifier(StreamModel, SparseModel):
         form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
         "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
         its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
-        loss without a penalty), "max_iter", "cycle", "callback" or "interrupted".
+        loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or
+        "interrupted".
     converged_ : bool
         Whether ``stop_`` is "optimal", "closed form", "tol" or "no mistakes".
-    coef_ : array (1, d), or (k, d) for k > 2 classes
+    coef_ : array (1, d), or (k, d) for k > 2 classes, or (q, d) for q labels
         Weights, for the features as given.
-    intercept_ : array (1,) or (k,)
+    intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
     classes_ : array (k,)
-        The labels; of two, the larger is +1.
+        The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
+        numbers of its columns, (q,).
+    multilabel_ : bool
+        Whether the fit was to an indicator matrix.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
         Number of passes or iterations.
     n_updates_ : int
@@ -191,6 +213,9 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
+    _takes_labels = True
+
+    @translating
     def __init__(
         self,
         loss: str | Loss = "logistic",
@@ -204,6 +229,7 @@ class LinearClassifier(StreamModel, SparseModel):
         start: Any = "zeros",
         max_iter: int = 1000,
         tol: float | None = 1e-6,
+        stop: Stop | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -224,6 +250,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
+        self.stop = stop
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
@@ -235,7 +262,10 @@ class LinearClassifier(StreamModel, SparseModel):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Minimise the objective on all rows, X and y or a source."""
+        """Minimise the objective on all rows, X and y or a source.
+
+        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
+        """
         with self._all_or_nothing():
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
@@ -284,6 +314,17 @@ class LinearClassifier(StreamModel, SparseModel):
         example = "set_params(penalty=ElasticNet(l1=0.01))"
         super().set_params(**self._with_nested("penalty", params, example))
         return self
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
+        check_is_fitted(self)
+        return self._has_labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)

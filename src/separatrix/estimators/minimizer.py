@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import update_wrapper
+from types import MethodType
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.cluster.dask_input import is_dask
 from ..data.device_arrays import like
 from ..losses import Loss, get_loss
+from ..losses.multilabel import multilabel
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
@@ -29,17 +32,30 @@ from .lazy import lazily
 MOST_NAMED = 5  # coefficients in a warning
 
 
-def _has_probability(estimator: LossModel) -> bool:
-    try:
-        loss = get_loss(estimator.loss)
-    except (TypeError, ValueError):
-        return False
-    if hasattr(loss, "probability"):
-        return True
-    raise AttributeError(
-        f"loss={loss.name!r} defines no probability; use loss='logistic', or "
-        "sklearn.calibration.CalibratedClassifierCV around this classifier"
-    )
+class _IfProbabilities:
+    """A method that exists only if the loss defines probabilities; otherwise the error says why.
+
+    Like ``available_if`` of scikit-learn, whose error gives no reason.
+    """
+
+    def __init__(self, method: Callable[[Any, Any], Array]) -> None:
+        self.method = method
+        update_wrapper(cast(Any, self), method)
+
+    def __get__(self, estimator: LossModel | None, owner: type) -> Callable[..., Array]:
+        if estimator is None:
+            return self.method
+        try:
+            loss = get_loss(estimator.loss)
+        except (TypeError, ValueError) as error:
+            raise AttributeError(str(error)) from error
+        if not hasattr(loss, "probability"):
+            raise AttributeError(
+                f"{owner.__name__} has no {self.method.__name__} with loss={loss.name!r}, which "
+                "defines no probabilities: use loss='logistic', or "
+                "sklearn.calibration.CalibratedClassifierCV around this classifier"
+            )
+        return MethodType(self.method, estimator)
 
 
 class LossModel(LinearModel):
@@ -180,20 +196,25 @@ class LossModel(LinearModel):
         others[kind] = replace(given, **nested, **reason)
         return others
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @_IfProbabilities
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, (n, k); only for losses that define one.
 
         For "logistic" on more than two classes: softmax. For "one_vs_rest_logistic": the
         probability of each class against the rest, divided by their sum, as in OneVsRestClassifier
-        of scikit-learn.
+        of scikit-learn. After a fit to an indicator matrix: the probability of each label by
+        itself, (n, q).
         """
         return self._probability(X, "probability")
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @_IfProbabilities
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, (n, k), without underflow."""
         return self._probability(X, "log_probability")
+
+    def _likelihood(self) -> Loss:
+        loss = get_loss(self.loss)
+        return multilabel(loss) if self._has_labels else loss.for_classes(len(self.classes_))
 
     def _probability(self, X: Any, kind: str) -> Array:
         if is_dask(X):
@@ -202,14 +223,15 @@ class LossModel(LinearModel):
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
         with config_context(array_api_dispatch=False):
             scores = self.decision_function(X)
-        return cast(Array, like(X, self._probability_of(scores, kind)))
+        return cast(Array, like(X, self._probability_at(scores, kind)))
 
-    def _probability_of(self, scores: Array, kind: str) -> Array:
-        loss = get_loss(self.loss).for_classes(len(self.classes_))
+    def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
+        """Probabilities, or their logarithms, by scores of ``decision_function``."""
+        loss = self._likelihood()
         if kind == "log_probability" and not hasattr(loss, kind):
-            return np.log(self._probability_of(scores, "probability"))
+            return np.log(self._probability_at(scores))
         of = getattr(loss, kind)
-        if len(self.classes_) == 2:
+        if self._columns is None:
             return np.column_stack([of(-scores), of(scores)])
         result: Array = of(scores)
         return result

@@ -51,6 +51,11 @@ class StreamModel(LinearModel):
                 "a Checkpoint saves the passes of fit, and every partial_fit is a single pass: "
                 "between two calls, save the estimator itself (pickle.dump)"
             )
+        if self._label_columns is not None:
+            raise ValueError(
+                "partial_fit cannot continue a model that was fitted to an indicator matrix: call "
+                "fit with all rows, or use one classifier for each label"
+            )
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
         known = self._known_classes(y, classes, first)

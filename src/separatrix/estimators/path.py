@@ -1,11 +1,11 @@
-"""A path of sparse models: a fit with proof for each strength of the penalty."""
+"""A path of models: a fit with proof for each strength of the penalty, and held-out scores."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,15 +13,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.files.encoding.suspects import ColumnWarning
 from ..losses import Loss
 from ..numeric import checks
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..penalties import SparsityInducing
+from ..penalties import L2, Penalty, SparsityInducing
 from ..solvers import Solver, State
 from ..training.interrupt import passed_on
 from .base import FitSettings
+from .cv.estimator import LinearClassifierCV
+from .cv.l2_path import l2_path
+from .cv.results import text_of_end
 from .linear import LinearClassifier
+from .path_result import Path
 from .strengths import (
     NullModel,
     at_strength,
@@ -31,88 +36,11 @@ from .strengths import (
     null_model,
 )
 
+STRENGTHS, VALUES_OF_L2 = 100, 20  # of a grid, as in LinearClassifierCV
 EXPLAINED = 0.999  # of the deviance: smaller strengths add only noise
 NO_CHANGE = 1e-5  # of the deviance explained, from one strength to the next
 FEWEST = 5  # strengths before a grid may end early
 NO_LOSS = 1e-16  # a mean loss at the level of rounding: free features already explain everything
-SAME = 1e-9  # relative difference for a strength that was printed and read again
-
-
-@dataclass(frozen=True)
-class Path:
-    """Fits along a path of strengths s, from the largest: ``l1 = l1_ratio * s``,
-    ``l2 = (1 - l1_ratio) * s / 2``.
-
-    See Also
-    --------
-    path : computes it.
-    PathDisplay : plots it.
-    LinearClassifierCV : chooses a strength by cross-validation.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix import path
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = path(X, y, standardize=True, strengths=5)
-    >>> found.nonzeros.tolist()
-    [0, 5, 13, 22, 27]
-    >>> found.at(found.strengths[2]).stop_
-    'optimal'
-    """
-
-    l1_ratio: float
-    """The share of the absolute values in the penalty."""
-    strengths: Array
-    """(m,), from large to small."""
-    coefficients: Array
-    """(m, k, d), k = 1 for two classes; for the features as given."""
-    intercepts: Array
-    """(m, k): biases."""
-    objectives: Array
-    """(m,): J of each fit."""
-    gaps: Array
-    """(m,): J exceeds its minimum by no more than this; NaN where there are no proofs."""
-    nonzeros: Ints
-    """(m,): weights that are not 0, over all classes."""
-    deviance: Array
-    """(m,): the share of the mean loss of the null model that a fit explains; the null model has
-    only the biases and the weights of features with a penalty weight of 0. 0 if it has no loss."""
-    _fits: tuple[LinearClassifier, ...] = field(repr=False, compare=False)
-
-    def at(self, strength: float) -> LinearClassifier:
-        """Return the fitted classifier for a strength of the path."""
-        s = checks.number("strength", strength, strict=True)
-        nearest = int(np.argmin(np.abs(np.log(self.strengths / s))))
-        if abs(self.strengths[nearest] - s) > SAME * s:
-            raise ValueError(
-                f"no fit was made for the strength {s!r}: the nearest is "
-                f"{float(self.strengths[nearest])!r}; give one of strengths, or fit a "
-                f"LinearClassifier(l1={self.l1_ratio * s:g}, l2={(1 - self.l1_ratio) * s / 2:g})"
-            )
-        fit = copy(self._fits[nearest])
-        fit.coef_, fit.intercept_ = fit.coef_.copy(), fit.intercept_.copy()
-        return fit
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for every strength, without the weights."""
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise ImportError(
-                "Path.to_frame needs pandas, which is not installed: pip install pandas"
-            ) from error
-        return pd.DataFrame(
-            {
-                "strength": self.strengths,
-                "l1": self.l1_ratio * self.strengths,
-                "l2": (1.0 - self.l1_ratio) * self.strengths / 2.0,
-                "nonzeros": self.nonzeros,
-                "deviance": self.deviance,
-                "objective": self.objectives,
-                "gap": self.gaps,
-            }
-        )
 
 
 def path(
@@ -121,11 +49,13 @@ def path(
     *,
     loss: str | Loss = "logistic",
     l1_ratio: float = 1.0,
-    strengths: Any = 100,
+    strengths: Any = None,
     smallest: float | None = None,
     penalty_weights: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
+    cv: Any = None,
+    scoring: Any = "loss",
     solver: str | Solver = "auto",
     max_iter: int = 1000,
     tol: float | None = 1e-6,
@@ -134,35 +64,46 @@ def path(
     class_weight: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
+    callbacks: Sequence[Any] = (),
 ) -> Path:
-    """Fit sparse models for decreasing strengths s, from the one that selects no feature.
+    """Fit models for decreasing strengths s, from the one that selects no feature.
 
     ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s / 2``, as in glmnet. Each fit starts from
-    the previous one, and is proven to be within ``tol`` of its minimum.
+    the previous one, and is proven to be within ``tol`` of its minimum. ``separatrix path`` is the
+    same on the command line.
 
     Parameters
     ----------
-    X : array, sparse matrix or Source
+    X : array, sparse matrix, frame or Source
         The rows.
     y : array (n,), optional
         Their labels; not with a source, which has its own.
     loss : str or Loss
-        As in :class:`LinearClassifier`, for ``l1``.
+        As in :class:`LinearClassifier`, for ``l1`` unless ``l1_ratio`` is 0.
     l1_ratio : float
-        Above 0 and at most 1; 1 is the lasso.
-    strengths : int or array
-        The number of strengths, at equal ratios from the smallest one that leaves only the bias.
-        Such a grid ends early, after five or more, if 0.999 of the deviance is explained or the
-        explained share grows by less than 1e-5 of itself. Or the values, which are then all fitted.
+        From 0 to 1; 1 is the lasso, and 0 a path in ``l2 = s / 2`` without ``l1``.
+    strengths : int, array or None
+        The number of strengths, at equal ratios from the smallest one that leaves only the bias;
+        None: 100, or 20 with ``l1_ratio=0``. Such a grid ends early, after five or more, if 0.999
+        of the deviance is explained or the explained share grows by less than 1e-5 of itself. With
+        ``l1_ratio=0`` the grid starts where the penalty outweighs the data, as in
+        :class:`LinearClassifierCV`, and does not end early. Or the values, which are then all
+        fitted.
     smallest : float, optional
         End of the grid, as a share of the largest strength: by default 1e-4, or 1e-2 for fewer rows
-        than features.
+        than features; 1e-8 with ``l1_ratio=0``.
     penalty_weights, groups : array (d,), optional
-        As in :class:`LinearClassifier`.
+        As in :class:`LinearClassifier`; not with ``l1_ratio=0``.
     sample_weight : array (n,), optional
         Sample weights.
+    cv, scoring
+        As in :class:`LinearClassifierCV`, to score every strength on held-out rows. None: without
+        scores.
     solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state
         Parameters of each fit, as in :class:`LinearClassifier`.
+    callbacks : sequence of callables
+        Those with a method ``searched(strength)`` are called after each fit; with ``cv`` they are
+        also the callbacks of :class:`LinearClassifierCV`.
 
     Returns
     -------
@@ -172,6 +113,7 @@ def path(
     --------
     LinearClassifier : one fit.
     LinearClassifierCV : chooses a strength by cross-validation.
+    PathDisplay : plots the path.
 
     Examples
     --------
@@ -182,34 +124,88 @@ def path(
     >>> len(found.strengths), int(found.nonzeros[-1]), round(float(found.deviance[-1]), 3)
     (100, 13, 0.9)
     """
-    ratio, wanted = checked_ratio(l1_ratio), checked_strengths(strengths, smallest)
-    model = LinearClassifier(
-        loss, l1=ratio, l2=(1.0 - ratio) / 2.0, penalty_weights=penalty_weights, groups=groups,
-        solver=solver, max_iter=max_iter, tol=tol, standardize=standardize,
-        fit_intercept=fit_intercept, class_weight=class_weight, n_jobs=n_jobs,
-        random_state=random_state,
-    )  # fmt: skip
+    ratio = checked_ratio(l1_ratio, zero=True)
+    count = (STRENGTHS if ratio else VALUES_OF_L2) if strengths is None else strengths
+    wanted = checked_strengths(count, smallest)
+    if ratio == 0.0 and (penalty_weights is not None or groups is not None):
+        name = "groups" if penalty_weights is None else "penalty_weights"
+        raise ValueError(f"{name} is for sparse paths: leave it out, or give an l1_ratio above 0")
+    of_fits: dict[str, Any] = {
+        "penalty_weights": penalty_weights, "groups": groups, "solver": solver,
+        "max_iter": max_iter, "tol": tol, "standardize": standardize,
+        "fit_intercept": fit_intercept, "class_weight": class_weight, "n_jobs": n_jobs,
+        "random_state": random_state,
+    }  # fmt: skip
+    model = LinearClassifier(loss, l1=ratio, l2=(1.0 - ratio) / 2.0, **of_fits)
+    if is_dask(X):
+        X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     settings, objective = _posed(model, X, y, sample_weight)
-    null = null_model(objective, ratio)
-    early = isinstance(wanted, int)
-    values = grid(objective, null, wanted, smallest) if isinstance(wanted, int) else wanted
+    null = null_model(objective, ratio) if ratio else _constant_model(model, objective)
+    own_grid = isinstance(wanted, int)
+    values = wanted if not isinstance(wanted, int) else _grid(objective, null, wanted, smallest)
     fits: list[LinearClassifier] = []
     losses: list[float] = []
     for fit, mean_loss in _fits(model, settings, objective, null, ratio, values):
         fits.append(fit)
         losses.append(mean_loss)
-        if early and _is_enough(losses, null.loss):
+        for call in callbacks:
+            if hasattr(call, "searched"):
+                call.searched(float(values[len(fits) - 1]))
+        if own_grid and ratio and _is_enough(losses, null.loss):
             break
     _warn_of_unproven(fits)
-    if not early and values[-1] >= null.largest > 0.0:
+    if ratio and not own_grid and values[-1] >= null.largest > 0.0:
         warnings.warn(
             f"no feature is selected: no strength is below {null.largest:g}, the smallest one "
             "that leaves only the bias; give smaller strengths, or their number",
             UserWarning,
             stacklevel=2,
         )
-    explained = [_explained(loss, null.loss) for loss in losses]
-    return _path(ratio, values[: len(fits)], fits, np.array(explained))
+    values, explained = values[: len(fits)], [_explained(loss, null.loss) for loss in losses]
+    results = None
+    if cv is not None:
+        search = {"cv": cv, "scoring": scoring, "callbacks": callbacks, **of_fits}
+        results = _scored(LinearClassifierCV(loss, **search), ratio, values, X, y, sample_weight)
+        if text := text_of_end(results, "strength" if ratio else "l2", own_grid):
+            warnings.warn(text, UserWarning, stacklevel=2)
+    return _path(ratio, values, fits, np.array(explained), results)
+
+
+def _grid(objective: Objective, null: NullModel, count: int, smallest: float | None) -> Array:
+    """Strengths from the largest; of a path in l2, twice its values."""
+    if isinstance(objective.penalty, L2):
+        return 2.0 * l2_path(count, objective, smallest)
+    return grid(objective, null, count, smallest)
+
+
+def _constant_model(model: LinearClassifier, objective: Objective) -> NullModel:
+    """The fit of the biases for any loss: it depends only on the weight of each class."""
+    classes, sums = objective.source.classes, objective.source.class_weight_sums()
+    alone = LinearClassifier(
+        model.loss,
+        l2=1.0,
+        tol=model.tol,
+        fit_intercept=model.fit_intercept,
+        max_iter=model.max_iter,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        alone.fit(np.zeros((len(classes), 1)), classes, sample_weight=sums)
+    return NullModel(np.zeros(objective.shape), alone.objective_, np.inf)
+
+
+def _scored(
+    clf: LinearClassifierCV, l1_ratio: float, strengths: Array, X: Any, y: Any, sample_weight: Any
+) -> dict[str, AnyArray]:
+    """Scores of every strength on held-out rows."""
+    if l1_ratio:
+        clf.set_params(l1_ratio=l1_ratio, strengths=strengths)
+    else:
+        clf.set_params(l2s=strengths / 2.0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the best score is that of", UserWarning)
+        warnings.simplefilter("ignore", ColumnWarning)  # of a frame, which was read before
+        return clf.fit(X, y, sample_weight).cv_results_
 
 
 def _posed(
@@ -217,8 +213,6 @@ def _posed(
 ) -> tuple[FitSettings, Objective]:
     """The objective for a strength of 1; the model records the features of the rows."""
     settings = model._checked_settings()
-    if is_dask(X):
-        X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     found = model._given_source if isinstance(X, Source) else model._source
     settings, source = model._standardized(settings, found(X, y, sample_weight))
     settings, objective, _, _ = model._posed(settings, source, 0)
@@ -238,7 +232,7 @@ def _fits(
     W, seed = null.weights, checks.seed(model.random_state)
     before: tuple[str, State | None] = "", None
     for strength in strengths.tolist():
-        penalty = at_strength(cast(SparsityInducing, objective.penalty), l1_ratio, strength)
+        penalty = _at(objective.penalty, l1_ratio, strength)
         fit, own = copy(model), objective.with_penalty(penalty)
         fit.l1, fit.l2 = penalty.l1, penalty.l2
         solver = fit._solver(own, partial=False)
@@ -251,6 +245,13 @@ def _fits(
         fit._finish(own, result)
         W = result.weights
         yield fit, fit.objective_ - penalty.value(W)
+
+
+def _at(penalty: Penalty, l1_ratio: float, strength: float) -> Penalty:
+    """The penalty with this strength."""
+    if isinstance(penalty, L2):
+        return L2(strength / 2.0)
+    return at_strength(cast(SparsityInducing, penalty), l1_ratio, strength)
 
 
 def _explained(loss: float, null_loss: float) -> float:
@@ -283,7 +284,13 @@ def _warn_of_unproven(fits: list[LinearClassifier]) -> None:
         )
 
 
-def _path(l1_ratio: float, strengths: Array, fits: list[LinearClassifier], deviance: Array) -> Path:
+def _path(
+    l1_ratio: float,
+    strengths: Array,
+    fits: list[LinearClassifier],
+    deviance: Array,
+    cv_results: dict[str, AnyArray] | None,
+) -> Path:
     coefficients = np.array([fit.coef_ for fit in fits])
     for fit, coef in zip(fits, coefficients, strict=True):
         fit.coef_ = coef  # shared with the path
@@ -297,4 +304,5 @@ def _path(l1_ratio: float, strengths: Array, fits: list[LinearClassifier], devia
         np.count_nonzero(coefficients, axis=(1, 2)),
         deviance,
         tuple(fits),
+        cv_results,
     )

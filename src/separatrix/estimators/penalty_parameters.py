@@ -14,7 +14,8 @@ from ..penalties.group_lasso import CLASSES
 DEFAULT_L2 = 1e-4  # small, but the minimum is finite
 SKLEARN_WORDS = {
     "l1": "set l1, e.g. l1=0.01 (and l2=0 for no squares)",
-    "l2": "set l2, e.g. l2=1e-4",
+    "l2": "it is the default, so leave it out and set l2, its strength, e.g. l2=1e-4 (for C "
+    "of scikit-learn and n rows, l2 = 1 / (2 C n))",
     "elasticnet": "set l1 and l2, e.g. l1=0.01, l2=1e-4",
     "none": "set l2=0",
 }
@@ -48,8 +49,7 @@ def given_penalty(loss: Loss, penalty: Any, **shorthand: Any) -> Penalty:
     if isinstance(penalty, str):
         remedy = SKLEARN_WORDS.get(penalty, "set l1 and l2")
         raise ValueError(
-            f"penalty={penalty!r}: penalty takes an object such as ElasticNet(l1=0.01), not a "
-            f"word; {remedy}"
+            f"penalty={penalty!r}: {remedy}; penalty takes an object such as ElasticNet(l1=0.01)"
         )
     # The check of an argument, which may be anything.
     if not isinstance(penalty, Penalty):

@@ -20,6 +20,7 @@ from ..training.minimize import Result
 from ..training.mistake_bound import mistake_bound_callback
 from ..training.stopping import Stop
 from .base import FitSettings
+from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .sources import FiniteScores
 
@@ -63,6 +64,9 @@ class Perceptron(StreamModel):
         stay bounded, so it may never be reached and proves nothing.
     tol : float or None
         Stop when the loss during a pass and the weights barely change.
+    stop : Stop or None
+        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
+        loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
@@ -95,6 +99,8 @@ class Perceptron(StreamModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
         Number of passes.
     n_updates_ : int
@@ -102,9 +108,10 @@ class Perceptron(StreamModel):
     embedding_strengths_ : array (n,)
         How often each row was a mistake.
     stop_ : str
-        "no mistakes", "cycle", "max_iter", "max_norm", "tol", "no progress", "callback" or
-        "interrupted". "no mistakes" (only for l2 = 0) proves that the data is separated; "cycle",
-        for a fixed order and a constant step size, that this run would go on forever.
+        "no mistakes", "cycle", "max_iter", "max_norm", "tol", "no progress", "validation",
+        "seconds", "callback" or "interrupted". "no mistakes" (only for l2 = 0) proves that the data
+        is separated; "cycle", for a fixed order and a constant step size, that this run would go on
+        forever.
     converged_ : bool
         Whether ``stop_`` is "no mistakes" or "tol".
     history_ : dict of arrays
@@ -141,6 +148,7 @@ class Perceptron(StreamModel):
     (array([[3., 2.]]), array([-4.]), 9, 'no mistakes')
     """
 
+    @translating
     def __init__(
         self,
         max_iter: int = 1000,
@@ -154,6 +162,7 @@ class Perceptron(StreamModel):
         patience: int | None = 20,
         max_norm: float | None = None,
         tol: float | None = None,
+        stop: Stop | None = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -172,6 +181,7 @@ class Perceptron(StreamModel):
         self.patience = patience
         self.max_norm = max_norm
         self.tol = tol
+        self.stop = stop
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.warm_start = warm_start

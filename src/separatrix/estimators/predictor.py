@@ -17,26 +17,30 @@ from ..data import Source
 from ..data.cluster.dask_input import is_dask
 from ..data.device_arrays import copied_home, like
 from ..data.files.encoding.decoding import Decoded
+from ..data.files.encoding.label_sets import signs_of_words
 from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
+from ..data.indicator import LabelColumns, given_indicator
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
-from ..losses.rivals import predicted_labels, predicted_numbers
+from ..losses.rivals import predicted_indicator, predicted_labels
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
+from .decision import Deciding
 from .lazy import dask_accuracy, lazily
 from .sources import (
     LinearScores,
     accuracy,
     check_features,
     check_kind,
+    label_accuracy,
     refuse_labels_beside,
     scores_of,
 )
 
 
-class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
+class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
     """Weights and classes, with any training method."""
 
     coef_: Array | sp.csr_array | sp.csr_matrix
@@ -47,6 +51,22 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     feature_names_in_: AnyArray
     unknown_categories_: dict[str, int]
     _reading: Reading
+    _labels: LabelColumns
+
+    @property
+    def _label_columns(self) -> LabelColumns | None:
+        """The labels of a model of rows with several labels each; None for classes."""
+        return self.__dict__.get("_labels")
+
+    @property
+    def _has_labels(self) -> bool:
+        return self._label_columns is not None
+
+    @property
+    def _columns(self) -> int | None:
+        """The number of scores of a row; None for the single one of two classes."""
+        k = len(self.classes_)
+        return None if k == 2 and not self._has_labels else k
 
     def _weights(self) -> Array:
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
@@ -94,7 +114,8 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return self._reading.split if hasattr(self, "_reading") else None
 
     def decision_function(self, X: Any) -> Array:
-        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
+        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k), one for
+        each class or label.
 
         X may be a source, whose rows are read block by block, or a Dask collection, for which a
         lazy dask array is returned. A model that was fitted to files also takes paths and frames,
@@ -103,8 +124,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_dask(X):
-            k = None if len(self.classes_) == 2 else len(self.classes_)
-            return cast(Array, lazily(self, "decision_function", X, k, np.float64))
+            return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
             result = scores_of(self._read_alike(X), self._weights(), n_jobs)
@@ -114,7 +134,7 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
-        return cast(Array, like(X, result[:, 0] if len(self.classes_) == 2 else result))
+        return cast(Array, like(X, result[:, 0] if self._columns is None else result))
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
@@ -131,16 +151,34 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         return result
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; in a tie the larger of two classes, the first of more."""
+        """Class of each row; in a tie the larger of two classes, the first of more.
+
+        By ``decision_``, if ``set_decision`` or ``tune_threshold`` was called after the fit.
+        After a fit to an indicator matrix, the indicator matrix of each row's labels, (n, q): 1
+        where the score is 0 or more.
+        """
         if is_dask(X):
             check_is_fitted(self)
-            return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
+            k, dtype = None, self.classes_.dtype
+            if self._has_labels:
+                k, dtype = self._columns, np.dtype(np.int64)
+            return cast(AnyArray, lazily(self, "predict", X, k, dtype))
         with config_context(array_api_dispatch=False):
             scores = self.decision_function(X)
-        return cast(AnyArray, like(X, predicted_labels(self.classes_, scores)))
+        return cast(AnyArray, like(X, self._predicted(scores)))
+
+    def _predicted(self, scores: Array) -> AnyArray:
+        """Classes, or the indicator matrix of labels, by scores."""
+        if "decision_" in self.__dict__:
+            rule = self._rule()
+            chosen: AnyArray = self.classes_[rule(scores[:, None] if scores.ndim == 1 else scores)]
+            return chosen
+        if self._has_labels:
+            return predicted_indicator(scores)
+        return predicted_labels(self.classes_, scores)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified correctly.
+        """Share of the rows, by weight, that are classified correctly, in all labels if several.
 
         On X and y; on a source; or, if the model was fitted to files, on files or a frame with the
         columns of the fit, including the target, and the weight if there was one.
@@ -151,11 +189,15 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
-            return accuracy(alike, self.classes_, LinearScores(self._weights()))
+            if self._has_labels or alike.multilabel:
+                return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
+            return accuracy(alike, self.classes_, LinearScores(self._weights()), self._rule())
         if y is None and sample_weight is None and self._reads(X):
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
-        y = check_labels(y) if y is None else copied_home(y, "y")
-        weight = copied_home(sample_weight, "sample_weight")
+        y, weight = copied_home(y, "y"), copied_home(sample_weight, "sample_weight")
+        if self._has_labels:
+            y = given_indicator(y, len(self.classes_))
+        y = check_labels(y) if y is None else y
         with config_context(array_api_dispatch=False):  # X may be on a GPU
             return float(super().score(X, y, weight))
 
@@ -164,16 +206,25 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
         of, right, all = LinearScores(self._weights()), 0.0, 0.0
         for piece in pieces:
             found = of(piece.X)
-            predicted = self.classes_[predicted_numbers(found)]
             if piece.y is None:
                 raise ValueError(
                     f"{piece.where}: there are no labels; expected a label for every row"
                 )
-            check_kind(piece.y, self.classes_)
             weight = np.ones(len(found)) if piece.weight is None else piece.weight
-            right += float(weight[predicted == piece.y].sum())
+            right += float(weight[self._correct(found, piece.y)].sum())
             all += float(weight.sum())
         return right / all
+
+    def _correct(self, scores: Array, labels: AnyArray) -> AnyArray:
+        """Which rows have these labels, as files have them, (n,) booleans."""
+        right: AnyArray
+        if self._has_labels:
+            has = signs_of_words(labels.tolist(), len(self.classes_)) > 0
+            right = np.all((scores >= 0.0) == has, axis=1)
+        else:
+            check_kind(labels, self.classes_)
+            right = self.classes_[self._rule()(scores)] == labels
+        return right
 
     def _reads(self, X: Any) -> bool:
         """Whether X is read as the rows of the fit were: files, frames, and columns of a table."""

@@ -11,11 +11,13 @@ import numpy as np
 
 from ..data import Block, InMemory, Source, Sum
 from ..data.class_weighted import ClassWeightedSource
-from ..data.labels import class_numbers, encoded
+from ..data.indicator import LabelColumns
+from ..data.labels import check_labels, class_numbers, encoded
 from ..data.scoring import scores, small_scores
 from ..data.validation import (
     ClassWeight,
     check_scores,
+    check_weights,
     class_weights,
     weighed_classes,
     within_reach,
@@ -81,6 +83,25 @@ def labels_of(source: InMemory) -> AnyArray:
     return labels
 
 
+def labelled(X: Any, y: Any, sample_weight: Any) -> tuple[AnyArray, Array]:
+    """The label and the weight of every row, of X and y or of a source as X alone.
+
+    ``sample_weight`` replaces the weights of a source.
+    """
+    if not isinstance(X, Source):
+        labels = check_labels(y)
+        weights = check_weights(sample_weight, len(labels))
+        return labels, np.ones(len(labels)) if weights is None else weights
+    if y is not None:
+        refuse_labels_beside(y, None)
+    if not len(X.classes):
+        raise ValueError("this source has no labels: name their column, read(..., target='...')")
+    each = [(class_numbers(block.y, len(X.classes)), block.weights) for block in X.blocks()]
+    found: AnyArray = X.classes[np.concatenate([number for number, _ in each])]
+    weights = check_weights(sample_weight, len(found))
+    return found, np.concatenate([own for _, own in each]) if weights is None else weights
+
+
 @dataclass(frozen=True)
 class LinearScores:
     """Computes ``w.x + b`` of rows, (n, k); refuses overflow that makes a score uncertain."""
@@ -125,14 +146,47 @@ class Correct(Sum[tuple[float]]):
     """Scores of some rows, (n, 1) for two classes, else (n, k)."""
     numbers: Ints
     """Index of each class of the source among the classes of the scores; -1: none."""
+    decide: Callable[[Array], Ints] = predicted_numbers
 
     def of(self, block: Block) -> tuple[float]:
-        """The sum over one block; in a tie the larger of two classes, the first of more."""
+        """The sum over one block."""
         if not len(block.y):
             return (0.0,)
-        predicted = predicted_numbers(self.scores(block.X))
+        predicted = self.decide(self.scores(block.X))
         own = self.numbers[class_numbers(block.y, len(self.numbers))]
         return (float(block.weights[predicted == own].sum()),)
+
+
+@dataclass(frozen=True)
+class AllCorrect(Sum[tuple[float]]):
+    """The weight of the rows all of whose labels are predicted correctly."""
+
+    scores: Callable[[RowsLike], Array]
+    labels: LabelColumns
+
+    def of(self, block: Block) -> tuple[float]:
+        """The sum over one block."""
+        if not len(block.y):
+            return (0.0,)
+        signs = np.broadcast_to(self.labels.constant, (len(block.y), len(self.labels.names))).copy()
+        signs[:, self.labels.varying] = block.y.reshape(len(block.y), -1)
+        right = np.all((self.scores(block.X) >= 0.0) == (signs > 0), axis=1)
+        return (float(block.weights[right].sum()),)
+
+
+def label_accuracy(
+    source: Source, labels: LabelColumns | None, scores: Callable[[RowsLike], Array]
+) -> float:
+    """Weighted share of the rows all of whose labels are predicted correctly."""
+    own = source.labels
+    if labels is None or own is None or not np.array_equal(own.names, labels.names):
+        raise ValueError(
+            "the rows have other labels than the model: expected "
+            f"{'classes' if labels is None else labels.names.tolist()}, got "
+            f"{'classes' if own is None else own.names.tolist()}"
+        )
+    (weight,) = source.total(AllCorrect(scores, own))
+    return weight / source.weight_sum
 
 
 def check_kind(labels: AnyArray, classes: AnyArray) -> None:
@@ -147,10 +201,15 @@ def check_kind(labels: AnyArray, classes: AnyArray) -> None:
         )
 
 
-def accuracy(source: Source, classes: AnyArray, scores: Callable[[RowsLike], Array]) -> float:
+def accuracy(
+    source: Source,
+    classes: AnyArray,
+    scores: Callable[[RowsLike], Array],
+    decide: Callable[[Array], Ints] = predicted_numbers,
+) -> float:
     """Weighted accuracy of the predictions by scores for these classes."""
     check_kind(source.classes, classes)
     known = classes.tolist()
     numbers = [known.index(label) if label in known else -1 for label in source.classes.tolist()]
-    (weight,) = source.total(Correct(scores, np.array(numbers, dtype=np.int64)))
+    (weight,) = source.total(Correct(scores, np.array(numbers, dtype=np.int64), decide))
     return weight / source.weight_sum

@@ -89,9 +89,13 @@ class SparseModel(LossModel):
         """Proven zeros of the given features: those that no row stores are 0 if l1 applies."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
-            some, found = found, np.full(self.coef_.shape, proof.objective.penalty.l1 > 0.0)
+            shape = len(found), self.coef_.shape[1]
+            some, found = found, np.full(shape, proof.objective.penalty.l1 > 0.0)
             if self._given_weights is not None:
                 found &= np.asarray(self._given_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
+        if (labels := self._label_columns) is not None:
+            some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
+            found[labels.varying] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven

@@ -43,13 +43,13 @@ class NullModel(NamedTuple):
     """The smallest strength that leaves only this fit; 0 if all do."""
 
 
-def checked_ratio(l1_ratio: Any) -> float:
-    """Check for a number above 0 and at most 1."""
+def checked_ratio(l1_ratio: Any, zero: bool = False) -> float:
+    """Check for a number above 0, or with ``zero`` at least 0, and at most 1."""
     ratio = checks.number("l1_ratio", l1_ratio, most=1.0)
-    if ratio == 0.0:
+    if ratio == 0.0 and not zero:
         raise ValueError(
-            "l1_ratio=0 means no l1, and without l1 there is no largest strength: for a path in l2 "
-            "use LinearClassifierCV(l2s=...), or give an l1_ratio above 0"
+            "l1_ratio=0 means no l1, and without l1 there is no largest strength: for a search of "
+            "l2 set l1_ratio=None and l2s, or give an l1_ratio above 0"
         )
     return ratio
 

@@ -147,9 +147,9 @@ def _weighted_variance(rows: Matrix, weight: Array) -> float:
     if sp.issparse(rows):
         mean = float(np.sum(weight @ rows)) / (total * d)
         squared = float(np.sum(weight @ rows.multiply(rows)))
-        return squared / (total * d) - mean**2
+        return float(squared / (total * d) - mean**2)
     size = max(1, AT_ONCE // d)
     parts = [slice(start, start + size) for start in range(0, len(rows), size)]
     mean = math.fsum(np.sum(weight[at] @ rows[at]) for at in parts) / (total * d)
     squares = (np.sum(weight[at] @ np.square(rows[at] - mean)) for at in parts)
-    return math.fsum(squares) / (total * d)
+    return float(math.fsum(squares) / (total * d))

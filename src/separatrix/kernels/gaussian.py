@@ -54,7 +54,6 @@ class GaussianPasses:
         return cls(rows, dense, kernel.gamma)
 
     def visit(self, run: KernelPerceptronPass) -> None:
-        """Visit all rows of the pass."""
         while not run.ended:
             log = gaussian_scan(run, self.dense, self.gamma, self.rows.bias, self.width)
             if len(log):

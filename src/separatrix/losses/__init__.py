@@ -18,7 +18,8 @@ there is -1; a margin of exactly 1 satisfies the hinge, so its slope there is 0.
 For more than two classes ``multiclass()`` gives the joint form: softmax for ``logistic``, the
 multiclass perceptron, Crammer and Singer's hinge, and one -1/+1 column per class for the rest.
 That is also the form of ``one_vs_rest_logistic`` and ``one_vs_rest_hinge``, which on two classes
-are the logistic loss and the hinge.
+are the logistic loss and the hinge. An estimator that is fitted to an indicator matrix, whose rows
+may have several labels, sums the loss over its columns (``MultiLabel``).
 
 A subclass that sets ``name`` registers itself and can then be asked for by that name:
 
@@ -49,6 +50,7 @@ from .margin import (
     ZeroOne,
 )
 from .multiclass import CrammerSinger, Joint, JointPerceptron, Softmax
+from .multilabel import MultiLabel
 from .one_vs_rest import ONE_VS_REST, OneVsRest
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "MarginLoss",
+    "MultiLabel",
     "OneVsRest",
     "PerceptronLoss",
     "Softmax",
@@ -74,6 +77,15 @@ __all__ = [
 
 FORMS = {ONE_VS_REST + loss.name: OneVsRest(loss) for loss in (Logistic(), Hinge())}
 """Names that differ from another loss only for more than two classes."""
+OTHER_NAMES = {
+    "log_loss": "logistic", "log": "logistic", "logloss": "logistic", "logit": "logistic",
+    "cross_entropy": "logistic", "softmax": "logistic", "multinomial": "logistic",
+    "ovr": "one_vs_rest_logistic", "squared_error": "squared", "squared_loss": "squared",
+    "least_squares": "squared", "crammer_singer": "hinge", "svm": "hinge",
+}  # fmt: skip
+"""Names of losses in other libraries."""
+SUMS = {"one_vs_rest": OneVsRest, "multilabel": MultiLabel}
+"""Sums of a two-class loss over the columns of scores, as ``to_dict`` names them."""
 
 
 def names() -> tuple[str, ...]:
@@ -113,11 +125,11 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
     OneVsRest(binary=Logistic())
     """
     form = data.get("multiclass") if isinstance(data, Mapping) else None
-    if form is True or form == "one_vs_rest":
+    if form is True or (isinstance(form, str) and form in SUMS):
         data = {key: value for key, value in data.items() if key != "multiclass"}
     loss = registry.from_dict(Loss, data)
-    if form == "one_vs_rest" and loss.column_loss is not None:
-        return OneVsRest(loss.column_loss)
+    if isinstance(form, str) and form in SUMS and loss.column_loss is not None:
+        return SUMS[form](loss.column_loss)
     return loss.multiclass() if form else loss
 
 
@@ -156,7 +168,11 @@ def known_loss(loss: str | Loss) -> Loss:
         if loss not in REGISTRY:
             trained = (*(name for name, each in REGISTRY.items() if each().has_slope), *FORMS)
             known = ", ".join(trained)
-            raise ValueError(f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object")
+            also = OTHER_NAMES.get(loss)
+            hint = "" if also is None else f"; {loss!r} of other libraries is {also!r} here"
+            raise ValueError(
+                f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object{hint}"
+            )
         return REGISTRY[loss]()
     # ``loss`` comes from the user and may be of any type.
     if not isinstance(loss, Loss):

@@ -56,6 +56,8 @@ class Loss(Registered):
     """Second derivative with respect to a score if it is constant, as for a quadratic loss."""
     shifts: ClassVar[bool] = False
     """Whether only differences of scores matter, so that biases are normalised to sum to 0."""
+    several_labels: ClassVar[bool] = False
+    """Whether samples may have several labels, so that y has a column of -1 and +1 for each."""
     homogeneous: ClassVar[bool] = False
     """Whether scaling scores by c > 0 scales the loss by c, so that weights of 0 are a minimum."""
     log_likelihood: ClassVar[bool] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,6 +130,10 @@ class Logistic(MarginLoss):
     def log_probability(self, scores: Array) -> Array:
         """Logarithm of the probability, without underflow."""
         return -self.phi(scores)
+
+    def score_at(self, probability: float) -> float:
+        """The score with this probability of the larger class, between 0 and 1."""
+        return math.log(probability) - math.log1p(-probability)
 
 
 @dataclass(frozen=True)

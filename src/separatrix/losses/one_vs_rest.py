@@ -116,26 +116,26 @@ class OneVsRest(Joint):
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Sum of the two-class losses over the columns."""
-        value: Array = self.binary.phi(signs(y, scores) * scores).sum(axis=1)
+        value: Array = self.binary.phi(self.signs(y, scores) * scores).sum(axis=1)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
         """Derivative of each column's loss."""
-        sign = signs(y, scores)
+        sign = self.signs(y, scores)
         return sign * self.binary.slope(sign * scores)
 
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
         """Curvature of each column's loss times V."""
-        return self.binary.curvature(signs(y, scores) * scores) * V
+        return self.binary.curvature(self.signs(y, scores) * scores) * V
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
         """Second derivatives, which are 0 between different columns."""
-        curvature = self.binary.model_curvature(signs(y, scores) * scores)
+        curvature = self.binary.model_curvature(self.signs(y, scores) * scores)
         return lambda a, b: curvature[:, a] if a == b else None
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
         """Diagonal: second derivatives are 0 between different columns."""
-        return np.diag(weight @ self.binary.curvature(signs(y, scores) * scores))
+        return np.diag(weight @ self.binary.curvature(self.signs(y, scores) * scores))
 
     @property
     def probability(self) -> Callable[[Array], Array]:

@@ -25,6 +25,15 @@ def predicted_numbers(scores: Array) -> Ints:
     return numbers
 
 
+def predicted_indicator(scores: Array) -> Ints:
+    """1 for each label whose score is 0 or more, 0 for the others.
+
+    >>> predicted_indicator(np.array([[0.0, -1.0, 2.0]]))
+    array([[1, 0, 1]])
+    """
+    return (scores >= 0.0).astype(np.int64)
+
+
 def predicted_labels(classes: AnyArray, scores: Array) -> AnyArray:
     """Labels of the predicted classes, for scores (n,) of two classes or (n, k) of more."""
     if len(classes) == 2:

@@ -44,7 +44,7 @@ PREDICT_TWO = """
 /* The number of the class: on a tie the larger. */
 static inline int separatrix_predict(const double *x) {
   const double margin = separatrix_margin(x, 0);
-  return margin != margin ? -1 : margin >= 0.0;
+  return margin != margin ? -1 : margin >= %s;
 }
 """
 
@@ -102,6 +102,7 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 
 def as_c(formula: Formula) -> str:
     formula.refuse_categories("C")
+    formula.refuse_costs("C")
     k, d = formula.coef.shape
     text = HEAD % (len(formula.columns), len(formula.classes), k)
     text += _words("column_names", formula.columns) + _words("classes", map(str, formula.labels))
@@ -110,7 +111,7 @@ def as_c(formula: Formula) -> str:
     intercept = ", ".join(map(digits, formula.intercept.tolist()))
     text += f"static const double separatrix_intercept[{k}] = {{{intercept}}};\n"
     text += _features(formula.features) + MARGINS % int(d)
-    text += PREDICT_TWO if k == 1 else PREDICT_MORE
+    text += PREDICT_TWO % digits(formula.cut) if k == 1 else PREDICT_MORE
     text += {
         "sigmoid": SIGMOID, "softmax": SOFTMAX % "", "normalized_sigmoid": SOFTMAX % LOG_SIGMOID,
         None: "",

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
+from ..estimators.decision import Decision
 from ..estimators.predictor import LinearPredictor
 from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_loss
 from ..numeric.dense import dense
@@ -59,6 +60,10 @@ class Formula:
     intercept: Array
     classes: AnyArray
     probability: Probability | None
+    cut: float = 0.0
+    """For two classes: the margin from which the larger one is predicted."""
+    costs: Array | None = None
+    """For more: the costs (k, k) whose expected value the predicted class minimises."""
 
     @property
     def is_numeric(self) -> bool:
@@ -70,6 +75,15 @@ class Formula:
         """The classes as Python numbers and strings."""
         labels: list[Any] = self.classes.tolist()
         return labels
+
+    def refuse_costs(self, language: str) -> None:
+        """Raise an error, for a language in which only the largest margin can decide."""
+        if self.costs is not None:
+            raise ValueError(
+                "this model predicts the class with the least expected cost, which an export to "
+                f"{language} cannot: export to 'onnx' or 'json', or call set_decision() without "
+                "arguments first, and decide by the probabilities of the export"
+            )
 
     def refuse_categories(self, language: str) -> None:
         """Raise an error, for a language that supports only numbers."""
@@ -97,6 +111,11 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
+    if last._has_labels:
+        raise ValueError(
+            "this model was fitted to an indicator matrix of labels, and an export has one class "
+            "for each row: use separatrix.save, or export a model for each label"
+        )
     columns, types, features = _first(before[0] if before else None, last)
     for step in before:
         features = _after(step, features, columns, types)
@@ -112,9 +131,16 @@ def formula_of(model: Any) -> Formula:
         columns, types = [columns[j] for j in used], [types[j] for j in used]
         number = {column: place for place, column in enumerate(used)}
         features = [replace(one, column=number[one.column]) for one in features]
+    decision = getattr(last, "decision_", None) or Decision()
+    costs = decision.costs if len(last.classes_) > 2 else None
+    if costs is not None and probability is None:
+        raise ValueError(
+            f"this model decides by the probabilities of the loss {loss.name!r}, which exports do "
+            "not know: call set_decision() without arguments first, or use separatrix.save"
+        )
     return Formula(
         tuple(columns), tuple(types), tuple(features), dense(last.coef_), last.intercept_,
-        last.classes_, probability,
+        last.classes_, probability, decision.score or 0.0, costs,
     )  # fmt: skip
 
 

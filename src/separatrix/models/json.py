@@ -8,7 +8,7 @@ from typing import Any
 
 from .formula import Formula
 
-VERSION = 1  # of the format: docs/models.md describes it
+VERSION, VERSION_WITH_DECISION = 1, 2  # of the format: docs/models.md describes it
 
 
 def as_json(formula: Formula) -> str:
@@ -29,6 +29,9 @@ def as_json(formula: Formula) -> str:
         "classes": formula.labels,
         "probability": formula.probability,
     }
+    if formula.cut or formula.costs is not None:  # a program for version 1 would predict otherwise
+        costs = None if formula.costs is None else formula.costs.tolist()
+        model |= {"version": VERSION_WITH_DECISION, "threshold": formula.cut, "costs": costs}
     text = json.dumps(model, indent=1, allow_nan=False)
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")

@@ -216,21 +216,28 @@ class Graph:
         coef, intercept = self.constant(formula.coef.T), self.constant(formula.intercept)
         self.node("Gemm", [features, coef, intercept], margins)
         if len(formula.coef) == 1:
-            above = self.node("GreaterOrEqual", [margins, self.constant(0.0)])
+            above = self.node("GreaterOrEqual", [margins, self.constant(formula.cut)])
             whole = self.node("Cast", [above], to=self.tensor.INT64)
             number = self.node("Squeeze", [whole, self.constant([1], np.int64)])
-        else:
+        elif formula.costs is None:
             number = self.node("ArgMax", [margins], axis=1, keepdims=0)
+        self._probabilities(formula, margins, probabilities)
+        if formula.costs is not None:
+            expected = self.node("MatMul", [probabilities, self.constant(formula.costs)])
+            number = self.node("ArgMin", [expected], axis=1, keepdims=0)
         self.node("Gather", [self._labels(formula), number], label)
+        return margins
+
+    def _probabilities(self, formula: Formula, margins: str, name: str) -> None:
+        """Add the nodes from margins to probabilities of this name, if the loss defines them."""
         if formula.probability == "sigmoid":
             both = self.node("Concat", [self.node("Neg", [margins]), margins], axis=1)
-            self.node("Sigmoid", [both], probabilities)
+            self.node("Sigmoid", [both], name)
         elif formula.probability is not None:
             shares = margins
             if formula.probability == "normalized_sigmoid":
                 shares = self._log_sigmoid(margins)
-            self.node("Softmax", [shares], probabilities, axis=1)
-        return margins
+            self.node("Softmax", [shares], name, axis=1)
 
     def _log_sigmoid(self, margins: str) -> str:
         """``min(m, 0) - log(1 + e^-|m|)``: its softmax gives each sigmoid divided by their sum.

@@ -1,14 +1,14 @@
 """Conversion of the linear classifiers of separatrix by skl2onnx, as the last step of pipelines.
 
-skl2onnx looks for ``onnx_converter`` and ``onnx_shape_calculator`` on a model that it does not
-know: the classifiers have both, so ``skl2onnx.to_onnx(pipeline, X)`` works. It accepts its options,
-such as ``zipmap``, only for registered models: call ``register_converters()`` once. Everything
-after the features is computed in float64; float32 inputs give float32 outputs.
+skl2onnx calls the methods ``onnx_converter`` and ``onnx_shape_calculator`` of a model that it does
+not know: those of the classifiers (``LinearModel``) return ``convert`` and ``shapes`` below, so
+``skl2onnx.to_onnx(pipeline, X)`` works. It accepts its options, such as ``zipmap``, only for
+registered models: call ``register_converters()`` once. Everything after the features is computed in
+float64; float32 inputs give float32 outputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..estimators import LinearClassifier, LinearClassifierCV, Perceptron
@@ -33,11 +33,11 @@ def register_converters() -> None:
     skl2onnx = _import("skl2onnx")
     for cls in CLASSIFIERS:
         skl2onnx.update_registered_converter(
-            cls, f"Separatrix{cls.__name__}", _shapes, _convert, overwrite=True, options=OPTIONS
+            cls, f"Separatrix{cls.__name__}", shapes, convert, overwrite=True, options=OPTIONS
         )
 
 
-def _shapes(operator: Any) -> None:
+def shapes(operator: Any) -> None:
     """Set the types of the outputs from those of the inputs."""
     types = _import("skl2onnx.common.data_types")
     n, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_
@@ -50,7 +50,8 @@ def _shapes(operator: Any) -> None:
 
 
 @text_named_in_errors()
-def _convert(scope: Any, operator: Any, container: Any) -> None:
+def convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a model to the graph."""
     types, helper = _import("skl2onnx.common.data_types"), _import("onnx.helper")
     formula = formula_of(operator.raw_operator)
     graph = Graph(scope.get_unique_variable_name("separatrix"))
@@ -80,18 +81,3 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             node.op_type, list(node.input), list(node.output), op_domain=node.domain,
             name=scope.get_unique_operator_name("separatrix"), **attributes,
         )  # fmt: skip
-
-
-def onnx_converter(self: Any) -> Callable[[Any, Any, Any], None]:
-    """Return the converter that skl2onnx calls to add this model to its graph."""
-    return _convert
-
-
-def onnx_shape_calculator(self: Any) -> Callable[[Any], None]:
-    """Return the function that skl2onnx calls for the types of the outputs."""
-    return _shapes
-
-
-for _classifier in CLASSIFIERS:  # here: estimators must not import formulas and graphs
-    _classifier.onnx_converter = onnx_converter
-    _classifier.onnx_shape_calculator = onnx_shape_calculator

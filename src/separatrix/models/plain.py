@@ -16,7 +16,9 @@ from ..data.feature_map import FeatureMap
 from ..data.files.encoding.encoders import DateParts, Hashed, Number, OneHot
 from ..data.files.encoding.encoding import Encoding
 from ..data.files.reading import Reading, Split
+from ..data.indicator import LabelColumns
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
+from ..estimators.decision import Decision
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.kernel_trace import KernelTrace
 from ..estimators.stream import StreamState
@@ -24,14 +26,15 @@ from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigm
 from ..kernels.votes import Votes
 from ..numeric.standardization import Standardization
 from ..training.no_minimum import Runaway
+from ..training.stopping import Stop
 from ..training.trace import Trace
 
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        DateParts, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
-        LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
-        Sigmoid, Split, Standardization, StreamState, Trace, Votes,
+        DateParts, Decision, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
+        LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed,
+        Reading, Runaway, Sigmoid, Split, Standardization, Stop, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

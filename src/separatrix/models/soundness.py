@@ -18,7 +18,9 @@ from ..data.feature_map import FeatureMap
 from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, OneHot
 from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
-from ..estimators import KernelPerceptron
+from ..data.indicator import LabelColumns
+from ..estimators import KernelPerceptron, LinearClassifier
+from ..estimators.decision import Decision, cost_matrix
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.minimizer import LossModel
 from ..estimators.predictor import LinearPredictor
@@ -54,7 +56,12 @@ def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
         _expect("centers_", estimator.centers_.ndim == 2 and estimator.centers_.shape[1] == d)
         _expect("centers_", len(estimator.centers_) > 0 and _is_finite(estimator.centers_))
         return
-    _check_classes(estimator.classes_, getattr(estimator, "trace_", None))
+    trace, labels = getattr(estimator, "trace_", None), vars(estimator).get("_labels")
+    if labels is None:
+        _check_classes(estimator.classes_, trace)
+        _expect("trace_", not getattr(getattr(trace, "loss", None), "several_labels", False))
+    else:
+        _check_labels(estimator, labels, trace)
     _check_history(estimator.history_)
     if isinstance(estimator, KernelPerceptron):
         _check_kernel_model(estimator)
@@ -99,9 +106,31 @@ def _check_classes(classes: AnyArray, trace: Any) -> None:
     if trace is not None:
         same = trace.classes.dtype.kind == classes.dtype.kind
         _expect("trace_", same and np.array_equal(trace.classes, classes))
-        whole()("trace_.n_rows", trace.n_rows)
-        whole()("trace_.n_iter", trace.n_iter)
-        whole(0, 2**128)("trace_.seed", trace.seed)
+        _check_recipe(trace)
+
+
+def _check_labels(estimator: Any, labels: LabelColumns, trace: Any) -> None:
+    """Check the labels of rows that have several each, and the same in the trace."""
+    names, constant = labels.names, labels.constant
+    _expect("_labels", isinstance(estimator, LinearClassifier))
+    _expect("_labels", names.ndim == 1 and len(names) >= 2 and names.dtype.kind in "iO")
+    _expect("_labels", len(set(names.tolist())) == len(names))
+    _expect("_labels", names.dtype.kind == "i" or _are_names(names, len(names)))
+    array(len(names), dtype=np.int8)("_labels.constant", constant)
+    _expect("_labels", bool(np.all(np.abs(constant.astype(np.int64)) <= 1) and len(labels.varying)))
+    for name, classes, expected in (
+        ("classes_", estimator.classes_, names), ("trace_", trace.classes, labels.classes.ravel()),
+    ):  # fmt: skip
+        _expect(name, classes.dtype.kind == expected.dtype.kind)
+        _expect(name, np.array_equal(classes, expected))
+    _expect("trace_", trace.loss.several_labels == (len(labels.varying) > 1))
+    _check_recipe(trace)
+
+
+def _check_recipe(trace: Trace) -> None:
+    whole()("trace_.n_rows", trace.n_rows)
+    whole()("trace_.n_iter", trace.n_iter)
+    whole(0, 2**128)("trace_.seed", trace.seed)
 
 
 def _check_history(history: dict[str, AnyArray]) -> None:
@@ -114,7 +143,10 @@ def _check_history(history: dict[str, AnyArray]) -> None:
 
 
 def _check_weights(estimator: Any) -> None:
-    k = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
+    labels = vars(estimator).get("_labels")
+    fitted = k = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
+    if labels is not None:
+        fitted, k = len(labels.varying), len(labels.names)
     coef, trace = estimator.coef_, estimator.trace_
     _expect("coef_", coef.ndim == 2 and coef.shape[0] == k and coef.dtype == np.float64)
     check_sparse_weights(coef)
@@ -127,8 +159,8 @@ def _check_weights(estimator: Any) -> None:
     for features in (estimator._features, trace.features):
         if features is not None:
             _check_features(features, d)
-    _check_trace(trace, k, d)
-    _check_stream(estimator._stream, (k, d + 1))
+    _check_trace(trace, fitted, d)
+    _check_stream(estimator._stream, (fitted, d + 1))
     runaway = getattr(estimator, "_runaway", None)
     _expect("_runaway", runaway is None or all(0 <= j < d for j in runaway.features))
     check = getattr(estimator, "loo_check_", None)
@@ -138,6 +170,23 @@ def _check_weights(estimator: Any) -> None:
         _expect("loo_check_", check.exact.shape == check.approximate.shape == shape)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+    decision = getattr(estimator, "decision_", None)
+    if decision is not None:
+        _check_decision(estimator, decision)
+
+
+def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
+    """Check for a finite threshold of two classes, or costs of more and probabilities for them."""
+    k, costs = len(estimator.classes_), found.costs
+    if costs is not None:
+        array(k, k)("decision_.costs", costs)
+        _expect("decision_", bool(np.array_equal(costs, cost_matrix(costs, estimator.classes_))))
+    if k == 2:
+        finite = all(x is not None and math.isfinite(x) for x in (found.threshold, found.score))
+        _expect("decision_", finite)
+    else:
+        _expect("decision_", found.threshold is None and found.score is None)
+        _expect("decision_", costs is not None and hasattr(estimator, "predict_proba"))
 
 
 def _check_reading(estimator: Any, reading: Reading | None, d: int) -> None:

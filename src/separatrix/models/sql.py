@@ -21,6 +21,7 @@ LARGEST = "1.7976931348623157e308"
 
 
 def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str:
+    formula.refuse_costs("SQL")
     labels = formula.labels
     if len(labels) > MOST_CLASSES:
         raise ValueError(
@@ -33,7 +34,7 @@ def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str
     # If one margin is not a number, all results are NULL.
     known = " AND ".join(f"m{row} BETWEEN -{LARGEST} AND {LARGEST}" for row in range(k))
     middle = [f"CASE WHEN {known} THEN m{row} END AS m{row}" for row in range(k)]
-    outer = [f"{_label(labels)} AS {name('label')}"]
+    outer = [f"{_label(labels, formula.cut)} AS {name('label')}"]
     if key is not None:
         inner.insert(0, f"{_of_table(key)} AS the_key")
         middle.insert(0, "the_key")
@@ -123,10 +124,10 @@ def _is_one_of(column: str, type: Type, values: tuple[Any, ...]) -> str:
     return " OR ".join(found + [f"{column} IS NULL"] * (None in values))
 
 
-def _label(labels: list[Any]) -> str:
+def _label(labels: list[Any], cut: float) -> str:
     if len(labels) == 2:
-        cases = [f"WHEN m0 >= 0e0 THEN {literal(labels[1])}"]
-        cases.append(f"WHEN m0 < 0e0 THEN {literal(labels[0])}")
+        cases = [f"WHEN m0 >= {signed(cut)} THEN {literal(labels[1])}"]
+        cases.append(f"WHEN m0 < {signed(cut)} THEN {literal(labels[0])}")
     else:
         # In a tie the first class.
         cases = [

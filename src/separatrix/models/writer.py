@@ -15,6 +15,7 @@ from ..kernels.votes import Votes
 from ..numeric.container import is_storable
 from ..numeric.registry import Registered
 from ..numeric.types import AnyArray
+from ..training.stopping import Stop
 from ..training.trace import Trace
 from .plain import LABELS, NUMBERS, RECORDS, has_fitting_width
 
@@ -170,6 +171,15 @@ def _votes_entries(votes: Votes) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _stop_entries(stop: Stop) -> dict[str, Any]:
+    if not (stop.validation is None or stop.validation is True):
+        raise TypeError(
+            "stop=Stop(validation=...) holds rows, and a model file keeps none: before saving "
+            "set_params(stop=None), which does not change the fit"
+        )
+    return _entries(stop)
+
+
 ENTRIES: dict[type[Any], Callable[[Any], dict[str, Any]]] = {
-    Trace: _trace_entries, StreamState: _stream_entries, Votes: _votes_entries,
+    Trace: _trace_entries, Stop: _stop_entries, StreamState: _stream_entries, Votes: _votes_entries,
 }  # fmt: skip

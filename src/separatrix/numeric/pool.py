@@ -35,7 +35,7 @@ class Sign:
         self.lock.acquire()
 
 
-def start_thread(work: Callable[[Sign], None], room: int = ROOM) -> Callable[[], bool] | None:
+def start_thread(work: Callable[[Sign], None]) -> Callable[[], bool] | None:
     """Start a thread; return a function that says whether it lives, or None if it cannot start.
 
     ``work`` is called with a sign, and must call ``sign.lock.release()`` once it needs no further
@@ -44,7 +44,7 @@ def start_thread(work: Callable[[Sign], None], room: int = ROOM) -> Callable[[],
     sign = Sign()
     held = weakref.ref(sign)
     try:
-        mmap.mmap(-1, room).close()
+        mmap.mmap(-1, ROOM).close()
         start_new_thread(work, (sign,))
     except (OSError, RuntimeError, MemoryError):
         return None

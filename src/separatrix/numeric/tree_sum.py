@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar, cast
-
-T = TypeVar("T", bound=tuple[Any, ...])
+from typing import Any, NamedTuple
 
 
 class Node(NamedTuple):
@@ -46,15 +44,6 @@ class TreeSum:
             right, left = nodes.pop(), nodes.pop()
             nodes.append(left._replace(sum=_plus(left.sum, right.sum)))
         return nodes[0].sum if nodes else None
-
-
-def tree_sum(leaves: Iterable[T]) -> T:
-    """Sum of tuples entry by entry, along the tree; at least one."""
-    tree = TreeSum(Node(0, number, leaf) for number, leaf in enumerate(leaves))
-    result = tree.total()
-    if result is None:
-        raise ValueError("there is nothing to sum")
-    return cast(T, result)
 
 
 def _halves(left: Node, right: Node) -> bool:

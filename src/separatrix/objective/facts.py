@@ -34,9 +34,18 @@ class DataFacts:
 
     @cached_property
     def class_sums(self) -> Array:
-        """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
-        shift, by_class, counts, _ = self._sums
-        return np.column_stack([by_class + counts[:, None] * shift, counts])
+        """Weighted sum of (x, 1) over each class or label, (number of classes, d + 1)."""
+        found = self._sums
+        return np.column_stack([found.sums + found.counts[:, None] * found.shift, found.counts])
+
+    @cached_property
+    def row_sum(self) -> Array:
+        """Weighted sum of (x, 1) over all rows, (d + 1,)."""
+        if not self.source.multilabel:
+            total: Array = self.class_sums.sum(axis=0)
+            return total
+        C = self.source.weight_sum
+        return np.append(self._sums.total + C * self._sums.shift, C)
 
     @property
     def _sums(self) -> ClassSums:
@@ -101,9 +110,9 @@ class DataFacts:
         return self._known.feature_sizes
 
     def _moments(self) -> Moments:
-        shift, by_class, _, squares = self._sums
-        offset = by_class.sum(axis=0) / self.source.weight_sum
-        square = squares / self.source.weight_sum
+        shift, found = self._sums.shift, self._sums
+        offset = found.total / self.source.weight_sum
+        square = found.squares / self.source.weight_sum
         if not np.all(np.isfinite(square)):
             raise ValueError(
                 "the features are too large: the sum of their squares overflows floating point; "

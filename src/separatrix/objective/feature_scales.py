@@ -49,12 +49,12 @@ def feature_standardization(source: Source, centre: bool) -> Standardization:
 def feature_moments(source: Source) -> Moments:
     """Weighted mean and deviation of every feature; the deviation is 0 only if it is constant."""
     with np.errstate(over="ignore", invalid="ignore"):
-        shift, sums, _, squares = ClassSums.of(source)
-        away = sums.sum(axis=0) / source.weight_sum
+        shift, sums, _, squares, total = ClassSums.of(source)
+        away = total / source.weight_sum
         square = squares / source.weight_sum
         mean, variance = shift + away, square - away**2
         deviation = np.sqrt(np.maximum(variance, 0.0))
-    tiny = (square < VANISHING**2) & np.any(sums != 0.0, axis=0)
+    tiny = (square < VANISHING**2) & (np.any(sums != 0.0, axis=0) | (total != 0.0))
     varies = np.sqrt(square) > SAME * np.abs(mean)
     doubt = ~np.isfinite(square) | tiny | (varies & ~(variance > CANCELLED * square))
     if doubt.any():

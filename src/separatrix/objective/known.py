@@ -11,28 +11,33 @@ from ..data import Source
 from ..numeric.types import Array
 from .columns import FeatureColumns
 from .moments import Moments
-from .sums import MomentSums
+from .sums import LabelMomentSums, MomentSums
 
 
 class ClassSums(NamedTuple):
-    """A shift, the sums of x - shift and of 1 by class, and the sum of all squares of x - shift."""
+    """A shift, the sums of x - shift and of 1 by class or label, and over all rows the sums of the
+    squares of x - shift and of x - shift itself."""
 
     shift: Array
     sums: Array
     counts: Array
     squares: Array
+    total: Array
 
     @classmethod
     def of(cls, source: Source) -> ClassSums:
         """Compute the sums in one read of the rows, unless the source knows them."""
         known = source.class_moments()
         if known is not None:
-            return cls(*known[:3], known.squares.sum(axis=0))
+            return cls(*known[:3], known.squares.sum(axis=0), known.sums.sum(axis=0))
         shift = source.approximate_mean()
         if shift is not None and not np.all(np.isfinite(shift)):
             shift = np.zeros(source.n_features)
-        found = source.total(MomentSums(shift, len(source.classes)))
-        return cls(np.zeros(1) if shift is None else shift, *found)
+        about = np.zeros(1) if shift is None else shift
+        if source.multilabel:
+            return cls(about, *source.total(LabelMomentSums(shift)))
+        sums, counts, squares = source.total(MomentSums(shift, len(source.classes)))
+        return cls(about, sums, counts, squares, sums.sum(axis=0))
 
 
 class LastRead:

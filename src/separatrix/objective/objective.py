@@ -17,11 +17,12 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Source
+from ..data.labels import signs_of
 from ..losses import Loss
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from ..penalties import Penalty
 from ..rows.thresholds import GRAM_ROWS
 from . import sums
@@ -74,20 +75,22 @@ class Objective(DataFacts):
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Shape of the weights: one row for two classes, else one per class."""
+        """Shape of the weights: one row for two classes, else one per class or label."""
         k = len(self.source.classes)
-        return 1 if k == 2 else k, self.source.n_features + 1
+        two = k == 2 and not self.source.multilabel
+        return 1 if two else k, self.source.n_features + 1
 
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; cached facts about the data are shared."""
         return self._sharing(replace(self, penalty=penalty))
 
     def column(self, number: int) -> Objective:
-        """One class against the rest: one term of the sum of a loss with a column per class."""
+        """One term of the sum of a loss with a column per class: a class against the rest, or a
+        label."""
         loss = self.loss.column_loss
         if loss is None or self.shape[0] == 1:
             raise TypeError(f"{self.loss!r} is not a sum over classes, each against the rest")
-        y = np.where(self.in_memory.y == number, 1.0, -1.0)
+        y = signs_of(self.in_memory.y, number)
         source = self.in_memory.with_labels(y, np.array([False, True]))
         own = replace(self, loss=loss, source=source)
         own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
@@ -155,7 +158,9 @@ class Objective(DataFacts):
     def value_at_zeros(self) -> float:
         """J at weights of 0, where all rows have the same loss: needs no read."""
         k = self.shape[0]
-        label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
+        label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
+        if self.source.multilabel:
+            label = np.ones((1, k))
         return float(self.loss.value(label, np.zeros((1, k)))[0])
 
     def at_zeros(self) -> Evaluation:
@@ -166,12 +171,12 @@ class Objective(DataFacts):
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
         loss = self.loss.column_loss
         if loss is None and self.loss.log_likelihood:  # all classes are as probable
-            gradient = self.class_sums.sum(axis=0) / len(W) - self.class_sums
+            gradient = self.row_sum / len(W) - self.class_sums
             return self._evaluation(total * np.log(len(W)), gradient, W, total)
         if loss is None:
             return self.value_and_gradient(W)
         sums = self.class_sums
-        against = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - sums.sum(axis=0)
+        against = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - self.row_sum
         loss_sum = len(W) * total * float(loss.phi(margin)[0])
         return self._evaluation(loss_sum, float(loss.slope(margin)[0]) * against, W, total)
 
@@ -297,5 +302,5 @@ class Objective(DataFacts):
     def checked_standardization(self) -> Standardization:
         """``standardization``; ValueError if it would lose a feature that matters."""
         if not self.penalty.coercive:
-            refuse_underflow(self.moments, self._sums.sums)
+            refuse_underflow(self.moments, np.vstack([self._sums.sums, self._sums.total]))
         return self.standardization

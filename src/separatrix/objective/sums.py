@@ -12,6 +12,7 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
     BiasCurvature     sum c_i (d2 loss_i / d s_i2)                           (k, k)
     Gram              sum c_i u_i u_i'
     MomentSums        sum c_i (x_i - shift) by class, sum c_i by class, sum c_i (x_i - shift)^2
+    LabelMomentSums   the same by label, and  sum c_i (x_i - shift)
     Mistakes          sum c_i [row i is not right]  for each of many weights
     SignedRowSum      sum c_i y_i z_i
 """
@@ -253,6 +254,28 @@ class MomentSums(Sum[tuple[Array, Array, Array]]):
 
 
 @dataclass(frozen=True)
+class LabelMomentSums(Sum[tuple[Array, Array, Array, Array]]):
+    """Sums of x - shift and of 1 by label, and of the squares of x - shift and of x - shift."""
+
+    shift: Array | None
+
+    def of(self, block: Block) -> tuple[Array, Array, Array, Array]:
+        """(labels, d), (labels,), (d,) and (d,)."""
+        rows, present = block.rows, block.weights > 0.0
+        total, squares = np.zeros((1, rows.shape[1])), np.zeros(rows.shape[1])
+        group = np.zeros(len(block.y), dtype=np.int64)
+        rows.moments(block.weight, group, self.shift, total, squares)
+        has = np.where(present[:, None], block.weights[:, None] * (block.y > 0), 0.0)
+        sums = np.zeros((block.y.shape[1], rows.shape[1] + 1))
+        rows.transpose_product(has, sums)
+        counts = has.sum(axis=0)
+        by_label = sums[:, :-1]
+        if self.shift is not None:
+            by_label = by_label - counts[:, None] * self.shift
+        return by_label, counts, squares, total[0]
+
+
+@dataclass(frozen=True)
 class Mistakes(Sum[tuple[Array]]):
     """Weighted mistakes of each of several weights (m, k, d + 1)."""
 
@@ -274,7 +297,7 @@ class Mistakes(Sum[tuple[Array]]):
 
 @dataclass(frozen=True)
 class SignedRowSum(Sum[tuple[Array]]):
-    """y * (x, 1); for k classes, k - 1 times the rows of a class less all others."""
+    """y * (x, 1), also by label; for k classes, k - 1 times the rows of a class less all others."""
 
     k: int
 
@@ -282,6 +305,8 @@ class SignedRowSum(Sum[tuple[Array]]):
         """(k, d + 1)."""
         if self.k == 1:
             coefficients = block.y[:, None].copy()
+        elif block.y.ndim == 2:
+            coefficients = block.y.astype(np.float64)
         else:
             own = block.y[:, None] == np.arange(self.k)
             coefficients = np.where(own, self.k - 1.0, -1.0)

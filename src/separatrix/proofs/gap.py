@@ -143,7 +143,6 @@ class GapTracker:
         return self.stale >= STALLED or crawls or self.iteration - self.halt[0] >= CREEPING
 
     def to_state(self) -> dict[str, Any]:
-        """The state as numbers."""
         return {name: getattr(self, name) for name in _KNOWN}
 
     def expected_state(self) -> Check:

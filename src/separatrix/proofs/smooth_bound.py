@@ -41,7 +41,7 @@ TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the smal
 
 def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
     """The approximate gradient with respect to w once the biases are at their optimum."""
-    mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
+    mean = objective.row_sum[:-1] / objective.source.weight_sum
     without: Array = gradient[:, :-1] - gradient[:, -1:] * mean
     return without
 
@@ -51,7 +51,7 @@ def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
     penalty = objective.penalty
     if penalty.smooth:
         return penalty.conjugate(gradient_without_bias(objective, at.gradient))
-    mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
+    mean = objective.row_sum[:-1] / objective.source.weight_sum
     G = at.gradient[:, :-1] - penalty.gradient(W)[:, :-1] - at.gradient[:, -1:] * mean
     return at.value - scaled_bound(penalty, -mean_conjugate(objective, W, at), G)[0]
 
@@ -148,8 +148,7 @@ def _bound_of_columns(
     """
     penalty, least = objective.penalty, 0.0
     if objective.intercept:
-        sums = objective.class_sums / objective.source.weight_sum
-        least, light = _light_sides(sums, bias)
+        least, light = _light_sides(objective, bias)
     if least >= 1.0:
         return 0.0, G
     if least < SMALLEST_NORMAL:  # already balanced
@@ -225,10 +224,9 @@ class Mixtures(NamedTuple):
     @classmethod
     def of(cls, objective: Objective, bias: Array) -> Mixtures:
         """Mixtures for a gradient with these derivatives with respect to the biases."""
-        sums = objective.class_sums / objective.source.weight_sum
         if objective.loss.column_loss is None and objective.loss.log_likelihood:
-            return _of_probabilities(sums, bias)
-        return _of_columns(_binary(objective), sums, bias)
+            return _of_probabilities(objective.class_sums / objective.source.weight_sum, bias)
+        return _of_columns(objective, bias)
 
 
 UNMIXED = Mixtures([0.0], [0.0], 0.0, 0.0)
@@ -259,9 +257,9 @@ def _binary(objective: Objective) -> MarginLoss:
     return loss
 
 
-def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> Mixtures:
+def _of_columns(objective: Objective, bias: Array) -> Mixtures:
     """One -1/+1 column per class, or a single one: alphas on the side with too little weight."""
-    least, light = _light_sides(sums, bias)
+    loss, (least, light) = _binary(objective), _light_sides(objective, bias)
     if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
     shares, count = _shares(least), light[:, -1]
@@ -269,11 +267,14 @@ def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> Mixtures:
     return Mixtures(shares[:, 0].tolist(), levels.tolist(), _missing_gradient(bias, light), 0.0)
 
 
-def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
+def _light_sides(objective: Objective, bias: Array) -> tuple[float, Array]:
     """The smallest share of class-wise alphas that balances, and the sums over their sides."""
+    C = objective.source.weight_sum
+    sums = objective.class_sums / C
+    total = objective.row_sum / C if objective.source.multilabel else sums.sum(axis=0)
     ones = sums[1:] if len(bias) == 1 else sums
     # A negative derivative with respect to the bias: too much alpha on the +1 side.
-    light = np.where((bias < 0.0)[:, None], sums.sum(axis=0) - ones, ones)
+    light = np.where((bias < 0.0)[:, None], total - ones, ones)
     size = np.abs(bias)
     least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
     return float(least), light

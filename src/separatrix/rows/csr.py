@@ -16,9 +16,7 @@ from ..numeric.tolerances import VANISHING
 from ..numeric.types import AnyArray, Array, Ints
 from .base import Storage
 from .host import HostRows
-from .thresholds import FEW_VALUES, GRAM_ROWS, OWN_GRAM_FEATURES, PRODUCT_ROWS
-
-FAR_FROM_0 = 1e4  # |mean| / scale: centring after the sum would keep 8 of 16 digits
+from .thresholds import FAR_FROM_0, FEW_VALUES, GRAM_ROWS, OWN_GRAM_FEATURES, PRODUCT_ROWS
 
 
 class CsrRows(CsrArrays, HostRows):
@@ -28,7 +26,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def storage(self) -> Storage:
-        """``csr``."""
         return "csr"
 
     @property
@@ -38,7 +35,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
         return len(self.indptr) - 1, self.n_features
 
     @property
@@ -53,7 +49,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def row_values(self) -> float:
-        """Stored values of a row, on average."""
         return len(self.data) / max(len(self.indptr) - 1, 1)
 
     @property
@@ -63,7 +58,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def values(self) -> AnyArray:
-        """The array of values."""
         return self.data
 
     @property
@@ -82,14 +76,12 @@ class CsrRows(CsrArrays, HostRows):
         return CsrRows(values, self.indices[at], self.indptr - self.indptr[0], self.n_features)
 
     def take(self, at: Ints) -> CsrRows:
-        """A copy of some rows, in the order given."""
         sizes = np.diff(self.indptr)[at]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(self.indptr.dtype)
         entries = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
         return CsrRows(self.data[entries], self.indices[entries], indptr, self.n_features)
 
     def take_features(self, at: Ints) -> CsrRows:
-        """A copy of some features."""
         return CsrRows.of_scipy(self.as_scipy()[:, at])
 
     @classmethod
@@ -99,17 +91,14 @@ class CsrRows(CsrArrays, HostRows):
         return cls(X.data, X.indices, offsets, X.shape[1])
 
     def with_values(self, values: AnyArray) -> CsrRows:
-        """The same rows with other values in the same places."""
         return self._replace(data=values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> CsrRows:
-        """A function of every stored value in float64 and the number of its feature."""
         at = self.entries
         data = function(self.data[at].astype(np.float64), numbers[self.indices[at]])
         return self.own(data)
 
     def places(self, entries: Ints) -> tuple[Ints, Ints]:
-        """Rows and features of some values."""
         rows = np.searchsorted(self.indptr, entries, side="right") - 1
         return rows, self.indices[entries]
 
@@ -124,7 +113,6 @@ class CsrRows(CsrArrays, HostRows):
         return np.bincount(self.indices[self.entries], minlength=self.n_features)
 
     def squares(self, shift: Array | None) -> CsrRows:
-        """Squares of values."""
         with np.errstate(over="ignore"):
             return self.own(self.data[self.entries].astype(np.float64) ** 2)
 
@@ -136,7 +124,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the index of a value."""
         return int(self.indices.itemsize)
 
     def widened(self, n_features: int) -> CsrRows:
@@ -148,7 +135,6 @@ class CsrRows(CsrArrays, HostRows):
         return loops.stored_features(self, most)
 
     def to_dense(self) -> Array:
-        """Dense float64 array."""
         return to_dense(self)
 
     def dense_features(self, start: int, stop: int) -> Array:
@@ -167,7 +153,6 @@ class CsrRows(CsrArrays, HostRows):
         return csr_array((self.data[at], self.indices[at], offsets), shape=self.shape)
 
     def as_matrix(self) -> csr_array:
-        """As a SciPy matrix."""
         return self.as_scipy()
 
     def row_products(self) -> Array:
@@ -213,18 +198,15 @@ class CsrRows(CsrArrays, HostRows):
         return total
 
     def merged(self, at: Ints, held: AnyArray, new: CsrRows) -> CsrRows:
-        """These rows ``at`` where they are ``held``, and new ones in the other places."""
         order = np.argsort(np.concatenate([np.flatnonzero(held), np.flatnonzero(~held)]))
         return CsrRows.concatenated([self.take(at[held]), new]).take(order)
 
     @property
     def row_sizes(self) -> Ints:
-        """Number of stored values of every row."""
         return np.diff(self.indptr)
 
     @classmethod
     def concatenated(cls, parts: Sequence[CsrRows]) -> CsrRows:
-        """Concatenate rows."""
         lengths = np.concatenate([rows.row_sizes for rows in parts])
         return cls(
             np.concatenate([rows.data[rows.entries] for rows in parts]),

@@ -27,7 +27,6 @@ class DenseRows(HostRows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
         n, d = self.X.shape
         return n, d
 
@@ -38,22 +37,18 @@ class DenseRows(HostRows):
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row."""
         return float(self.X.itemsize * self.X.shape[1])
 
     @property
     def n_values(self) -> int:
-        """Number of values."""
         return int(self.X.size)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
         return int(self.X.nbytes)
 
     @property
     def values(self) -> AnyArray:
-        """The array."""
         return self.X
 
     def part(self, start: int, stop: int) -> DenseRows:
@@ -67,7 +62,6 @@ class DenseRows(HostRows):
         return DenseRows(self.X.take(at, axis=0))  # twice as fast as X[at]
 
     def take_features(self, at: Ints) -> DenseRows:
-        """A copy of some features."""
         return DenseRows(self.X.take(at, axis=1))
 
     def with_values(self, values: AnyArray) -> DenseRows:
@@ -75,11 +69,9 @@ class DenseRows(HostRows):
         return DenseRows(values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> DenseRows:
-        """A function of every value in float64 and the number of its feature."""
         return DenseRows(function(self.X.astype(np.float64), numbers))
 
     def places(self, entries: Ints) -> tuple[Ints, Ints]:
-        """Rows and features of some values."""
         return np.divmod(entries, self.X.shape[1])
 
     def named_arrays(self) -> tuple[dict[str, AnyArray], int | None]:
@@ -88,12 +80,10 @@ class DenseRows(HostRows):
 
     @property
     def stored_by_feature(self) -> Ints:
-        """The number of rows, for every feature."""
         n, d = self.X.shape
         return np.full(d, n)
 
     def squares(self, shift: Array | None) -> DenseRows:
-        """Squares of values minus a shift."""
         with np.errstate(over="ignore"):
             away = np.subtract(self.X, 0.0 if shift is None else shift, dtype=np.float64)
             return DenseRows(np.multiply(away, away, out=away))
@@ -115,7 +105,6 @@ class DenseRows(HostRows):
         return csr_array(self.X)
 
     def as_matrix(self) -> AnyArray:
-        """The array."""
         return self.X
 
     def row_products(self) -> Array:
@@ -125,14 +114,12 @@ class DenseRows(HostRows):
         return out
 
     def mean(self) -> Array:
-        """Mean of every feature."""
         mean: Array = self.X.mean(axis=0, dtype=np.float64)
         return mean
 
     def standardized(
         self, standardization: Standardization, dtype: DTypeLike = np.float64
     ) -> Array:
-        """``(x - mean, 1) / scale``."""
         return standardization.rows(self.X, dtype)
 
     def gram(
@@ -150,7 +137,6 @@ class DenseRows(HostRows):
         return total
 
     def merged(self, at: Ints, held: AnyArray, new: DenseRows) -> DenseRows:
-        """These rows ``at`` where they are ``held``, and new ones in the other places."""
         rows = np.empty((len(held), new.X.shape[1]))
         if held.any():
             self.X.take(at, axis=0, out=rows, mode="clip")

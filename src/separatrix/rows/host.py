@@ -29,12 +29,10 @@ class HostRows(Rows, Visits):
 
     @property
     def stored(self: H) -> H:
-        """The rows themselves."""
         return self
 
     @property
     def visitable(self) -> bool:
-        """Yes."""
         return True
 
     @property
@@ -97,7 +95,6 @@ class HostRows(Rows, Visits):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
         return self.values.dtype
 
     @abstractmethod
@@ -137,7 +134,6 @@ class HostRows(Rows, Visits):
         """Number of stored values of every row: (n,)."""
 
     def absolute(self: H) -> H:
-        """A copy with absolute values."""
         return self.with_values(np.abs(self.values))
 
     # ---- sums --------------------------------------------------------------------------------
@@ -152,7 +148,6 @@ class HostRows(Rows, Visits):
         curvature: Array | None = None,
         float32_sums: bool = False,
     ) -> tuple[float, float]:
-        """See :meth:`Rows.value_gradient`: one read of the rows."""
         return loops.batch_pass(
             self.X, y, loss, W, weight=weight, gradient=gradient, curvature=curvature,
             float32_sums=float32_sums,
@@ -168,7 +163,6 @@ class HostRows(Rows, Visits):
         threads: int,
         float32_sums: bool,
     ) -> tuple[float, float, Array]:
-        """See :meth:`Rows.value_gradient_on_threads`: threads do not return to Python."""
         k = len(W)
         in_lines = k if k > 1 and self.storage == "csr" else 0
         given = loops.to_lines(W) if in_lines else W
@@ -188,19 +182,15 @@ class HostRows(Rows, Visits):
         return float(total[0]), float(total[1]), gradient
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """``(rows, 1) W'``."""
         return loops.scores(self.X, W, out)
 
     def transpose_product(self, coefficients: Array, out: Array) -> None:
-        """Add ``coefficients' (rows, 1)`` to out."""
         loops.transpose_product(self.X, coefficients, out)
 
     def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
-        """See :meth:`Rows.hessian_product`: one read of the rows."""
         loops.hessian_product(self.X, curvature, V, out)
 
     def squared_norms(self, out: Array | None = None) -> Array:
-        """``|x|^2`` of every row."""
         return loops.squared_norms(self.X, out)
 
     def moments(
@@ -211,15 +201,12 @@ class HostRows(Rows, Visits):
         sum: Array,
         squares: Array,
     ) -> None:
-        """Add weighted column sums of rows - shift, and of their squares."""
         loops.moments(self.X, weight, group, shift, sum, squares)
 
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
-        """Scores to twice the working precision."""
         return loops.compensated_scores(self.X, W)
 
     def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
-        """``coefficients' (rows, 1)`` to twice the working precision."""
         return loops.compensated_transpose_product(self.X, coefficients)
 
     def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
@@ -227,13 +214,11 @@ class HostRows(Rows, Visits):
         loops.weighted_correct(self.X, y, weight, W, right)
 
     def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
-        """See :meth:`Rows.max_standardised_norm2`: one read of the rows."""
         return loops.max_standardised_norm2(self.X, weight, mean, factor)
 
     # ---- visits ------------------------------------------------------------------------------
 
     def screening_state(self, k: int) -> loops.ScreeningState | None:
-        """See :func:`separatrix.loops.screening_state`."""
         return loops.screening_state(self.X, k)
 
     def online_pass(
@@ -244,7 +229,6 @@ class HostRows(Rows, Visits):
         screening: loops.ScreeningState | None = None,
         **numbers: Any,
     ) -> loops.PassResult:
-        """See :func:`separatrix.loops.online_pass`."""
         return loops.online_pass(self.X, y, loss, weights, screening, **numbers)
 
     def column_model(
@@ -262,11 +246,9 @@ class HostRows(Rows, Visits):
     def ascent_round(
         self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
     ) -> loops.RoundResult:
-        """See :func:`separatrix.loops.ascent_round`."""
         return loops.ascent_round(self.X, y, loss, alpha, w, active, **numbers)
 
     def multiclass_epoch(
         self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
-        """See :func:`separatrix.loops.multiclass_epoch`."""
         return loops.multiclass_epoch(self.X, y, alpha, lines, order, **numbers)

@@ -165,7 +165,6 @@ class StandardizedRows(Rows):
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled loops can read the given rows."""
         return self.given.compiled
 
     @property
@@ -206,7 +205,6 @@ class StandardizedRows(Rows):
 
     @property
     def storage(self) -> Storage:
-        """How the given rows are stored."""
         return self.given.storage
 
     @property
@@ -226,7 +224,6 @@ class StandardizedRows(Rows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
         return self.given.shape
 
     @property
@@ -236,26 +233,21 @@ class StandardizedRows(Rows):
 
     @property
     def n_values(self) -> int:
-        """Number of values of the given rows."""
         return self.given.n_values
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the given rows."""
         return self.given.nbytes
 
     @property
     def row_values(self) -> float:
-        """Stored values of a row, on average."""
         return self.given.row_values
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a given row, on average."""
         return self.given.row_bytes
 
     def part(self, start: int, stop: int) -> StandardizedRows:
-        """Rows start, ..., stop - 1 without a copy."""
         weight = None if self.weight is None else self.weight[start:stop]
         return StandardizedRows(self.given.part(start, stop), self.standardizer, weight)
 
@@ -283,7 +275,6 @@ class StandardizedRows(Rows):
         return host_rows_of(self).absolute()
 
     def features_as_dense(self, at: Ints) -> Array:
-        """A few features as a new array."""
         z, some = self.given.features_as_dense(at), self.standardization.of_features(at)
         z -= some.mean
         z /= some.scale[:-1]
@@ -294,7 +285,6 @@ class StandardizedRows(Rows):
         return host_rows_of(self).to_dense()
 
     def underlying(self, W: Array) -> tuple[Rows, Array]:
-        """The given rows, and the weights that have the same scores there."""
         return self.given.underlying(self.standardization.to_weights(W))
 
     # ---- sums --------------------------------------------------------------------------------
@@ -412,7 +402,6 @@ class StandardizedRows(Rows):
         return self.given.standardized(standardization.after(self.standardization), dtype)
 
     def sums_stored_alone(self, standardization: Standardization) -> bool:
-        """Whether the given rows are summed so."""
         return self.given.sums_stored_alone(standardization.after(self.standardization))
 
     def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:

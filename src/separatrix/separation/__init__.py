@@ -12,13 +12,14 @@ import scipy.sparse as sp
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.device_arrays import on_device
+from ..data.labels import refuse_label_source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from . import single_features
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Decision
+from .search import ProvenVerdict
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -102,7 +103,12 @@ def decide(
 
 
 def _result(
-    rows: SignedRows, powers: Ints, decision: Decision, exact: bool, names: list[str], pairs: Any
+    rows: SignedRows,
+    powers: Ints,
+    decision: ProvenVerdict,
+    exact: bool,
+    names: list[str],
+    pairs: Any,
 ) -> Separability:
     decision.direction, decision.exact_direction = as_given(
         rows, powers, decision.direction, decision.exact_direction
@@ -126,6 +132,7 @@ def _source(X: Any, y: Any) -> Source:
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a source contains its labels: pass separability(source) without y.")
+        refuse_label_source(X, "separability")
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
@@ -164,7 +171,7 @@ def _names(given: Any, X: Any, d: int) -> list[str]:
     return names
 
 
-def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str, Any]:
+def _certificate(rows: SignedRows, decision: ProvenVerdict, exact: bool) -> dict[str, Any]:
     def of(weights: Any) -> Any:
         if weights is None:
             return None

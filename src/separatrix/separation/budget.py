@@ -70,15 +70,16 @@ _work: ContextVar[_Work | None] = ContextVar("_work", default=None)
 
 
 @contextmanager
-def limited_work(units: float) -> Iterator[None]:
+def limited_work(units: float) -> Iterator[_Work]:
     """Raise :class:`OutOfWork` when the questions inside take more work than this.
 
     A unit is about a microsecond, but it is counted and not timed: the result does not depend on
     the machine. Inside another limit the work counts for both.
     """
-    token = _work.set(_Work(units, _work.get()))
+    work = _Work(units, _work.get())
+    token = _work.set(work)
     try:
-        yield
+        yield work
     finally:
         _work.reset(token)
 

@@ -49,10 +49,12 @@ class Coordinates:
         """Fit to the (x, 1) of some signed rows."""
         if sp.issparse(Z):
             squares = np.asarray(Z.multiply(Z).mean(axis=0)).reshape(-1, width).mean(axis=0)
-            return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
+            return cls._scaled(squares)
         x = Z if Z.shape[1] == width else _own(Z, width)
         centre = _centre(x) if intercept else None
         x = x if centre is None else _moved(x, centre)
+        if np.count_nonzero(x) <= thresholds.SPARSE_SHARE * x.size:
+            return cls._scaled(np.mean(x**2, axis=0), centre)
         largest = np.abs(x).max(axis=0)
         scale = 1.0 / np.where(largest > 0.0, np.maximum(largest, SMALLEST_NORMAL), 1.0)
         x = x * scale
@@ -71,6 +73,11 @@ class Coordinates:
             turn = gain[:, None] * axes
             x, T = x @ turn.T, turn @ T
         return cls(T, centre)
+
+    @classmethod
+    def _scaled(cls, squares: Array, centre: Array | None = None) -> Coordinates:
+        """Coordinates that keep zeros, from the mean squares of (x, 1)."""
+        return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), centre)
 
     def of_rows(self, Z: Matrix) -> Matrix:
         """Signed rows in these coordinates."""

@@ -77,8 +77,14 @@ def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
     best, ids = _of_direction(rows, direction, step)  # available even if the rest fails
     working = _gathered(rows, ids)
     active: list[int] = []
+    left = thresholds.FLOAT_MARGIN_WORK
     for _ in range(MAX_ROUNDS):
-        active = goldfarb_idnani(_short(working.scaled), active)
+        try:
+            with limited_work(left) as work:
+                active = goldfarb_idnani(_short(working.scaled), active)
+        except OutOfWork:
+            break
+        left = work.left
         w, share = _accurate(working.scaled[active])
         if not (np.all(np.isfinite(w)) and np.any(share > 0.0)):
             break
@@ -226,7 +232,7 @@ def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
     pinned = ActiveSet(Z, active)
     w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
-        spend(100.0 + Z.size / 500.0)
+        spend(100.0 + Z.size / 500.0 + Z.shape[1] ** 2 / 200.0)  # products, and a change of Q
         margins = Z @ w
         added = int(np.argmin(margins))
         if margins[added] >= 1.0 - RELATIVE / 4 or added in pinned.active:
@@ -279,6 +285,7 @@ def _accurate(Z: Matrix) -> tuple[Array, Array]:
 def _short(Z: Matrix) -> Array:
     """Rows with the same products in at most as many coordinates as there are rows."""
     m, D = Z.shape
+    spend(min(m, D) * m * (D if m < D else 0) / 5000.0)
     if m >= D and not sp.issparse(Z):
         return np.asarray(Z)
     if m >= D or m * D <= thresholds.QR_VALUES:

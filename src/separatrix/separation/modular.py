@@ -78,7 +78,8 @@ def eliminated(M: Array, prime: int, among: int | None = None) -> Echelon:
     m, n = M.shape
     n = n if among is None else among
     spend(m * M.shape[1] * min(m, n) / 2000.0)
-    place, columns = np.arange(m), []
+    place = np.arange(m)
+    columns: list[int] = []
     for start in range(0, n, PANEL):
         rank = len(columns)
         if rank == m:
@@ -170,6 +171,22 @@ class Span:
         self.M = np.vstack([reduced(self.M - kept, self.prime), new])
         self.columns = np.append(self.columns, found.columns)
         return np.sort(outside[found.rows[: len(found.columns)]])
+
+    def lines_modulo(self, Z: Array) -> list[bytes]:
+        """The line that each row spans, modulo this span: equal bytes for multiples of each other.
+
+        Empty bytes for rows inside the span.
+        """
+        spend(Z.size * max(1, len(self.columns)) / 2000.0)
+        rest = residues_of_floats(Z, self.prime)
+        rest = reduced(rest - product(rest[:, self.columns], self.M, self.prime), self.prime)
+        found = []
+        for line in rest:
+            first = np.flatnonzero(line)[:1]
+            if len(first):
+                line = reduced(line * _reciprocal(line[first[0]], self.prime), self.prime) + 0.0
+            found.append(line.tobytes() if len(first) else b"")
+        return found
 
     def axes(self) -> AnyArray:
         """Which coordinate vectors are in the span: a lone entry of the form is one."""

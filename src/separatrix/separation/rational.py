@@ -132,7 +132,8 @@ def eliminated(A: Exact, b: Exact) -> Fractions:
 def dependent(A: Exact) -> bool:
     """Whether the columns are dependent modulo a prime."""
     prime = modular.PRIMES[0]
-    return len(modular.eliminated(modular.residues(A, prime), prime).columns) < A.shape[1]
+    rank = len(modular.eliminated(modular.residues(A, prime), prime).columns)
+    return bool(rank < A.shape[1])
 
 
 def _with_free(

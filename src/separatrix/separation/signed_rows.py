@@ -84,7 +84,6 @@ class SignedRows:
 
     @cached_property
     def count(self) -> int:
-        """Number of signed rows."""
         return int(self.class_sizes.sum()) * max(1, self.encoding.stacked - 1)
 
     @property
@@ -104,7 +103,6 @@ class SignedRows:
 
     @property
     def class_sizes(self) -> Array:
-        """Number of rows of each class."""
         return self._reach[1]
 
     @property

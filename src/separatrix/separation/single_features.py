@@ -25,7 +25,7 @@ from ..rows import RowsLike, host_rows_of
 from . import thresholds
 from .budget import CountedSource, ReadBudget
 from .rational import common_denominator
-from .search import Decision, SeparabilitySearch
+from .search import ProvenVerdict, SeparabilitySearch
 from .settled import Weights, rounded
 from .signed_blocks import SignedRowEncoding
 from .signed_rows import SignedRows
@@ -33,7 +33,7 @@ from .signed_rows import SignedRows
 DENSE_FEATURES = 64  # most sparse features with c != 0 in a step: all their values are read
 
 
-def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = None) -> Decision:
+def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = None) -> ProvenVerdict:
     """The verdict with its certificate: by single features first, then by a search on the rest."""
     size = rows.source.n_rows * rows.source.row_bytes
     if rows.encoding.stacked == 1 and size <= thresholds.SINGLE_FEATURE_BYTES:
@@ -44,8 +44,8 @@ def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = 
     return SeparabilitySearch(rows, exact, budget).decide()
 
 
-class Step(NamedTuple):
-    """A weak separator, a sum of single features, and the size of its margins."""
+class Removal(NamedTuple):
+    """A weak separator, a sum of single features: the rows that it decides are removed."""
 
     features: Ints
     weights: list[Fraction]
@@ -97,9 +97,9 @@ class Remaining:
             X[order], sign[order], np.concatenate(ids)[order], rows.largest[:d], rows.intercept
         )
 
-    def removed(self) -> list[Step]:
+    def removed(self) -> list[Removal]:
         """The steps that remove rows, until no feature shows one class only."""
-        steps: list[Step] = []
+        steps: list[Removal] = []
         while len(self.ids) and len(steps) < thresholds.SINGLE_FEATURE_STEPS:
             with np.errstate(all="ignore"):
                 step = self._one_class() or self._step()
@@ -108,15 +108,15 @@ class Remaining:
             steps.append(step)
         return steps
 
-    def _one_class(self) -> Step | None:
+    def _one_class(self) -> Removal | None:
         """The intercept alone, if all remaining rows are of one class."""
         sign = self.signs[0]
         if not self.intercept or sign != self.signs[-1]:
             return None
         self._keep(np.zeros(len(self.ids), bool))
-        return Step(np.empty(0, np.int64), [], Fraction(int(sign)), 1.0, Fraction(1))
+        return Removal(np.empty(0, np.int64), [], Fraction(int(sign)), 1.0, Fraction(1))
 
-    def _step(self) -> Step | None:
+    def _step(self) -> Removal | None:
         positive = int(np.count_nonzero(self.signs > 0.0))
         (low, high), (other_low, other_high) = (
             _range(part) for part in (self.X[:positive], self.X[positive:])
@@ -131,7 +131,7 @@ class Remaining:
         at = np.flatnonzero((sign != 0.0) & np.isfinite(reach))
         return self._of_features(at, sign, centre, np.frexp(reach)[1]) if len(at) else None
 
-    def _of_features(self, at: Ints, sign: Array, centre: Array, power: Ints) -> Step | None:
+    def _of_features(self, at: Ints, sign: Array, centre: Array, power: Ints) -> Removal | None:
         """Remove the rows on which some of these features differs from its centre."""
         if sp.issparse(self.X):
             far = at[centre[at] != 0.0]
@@ -145,7 +145,7 @@ class Remaining:
         reach = [abs(Fraction(float(self.largest[j]))) + abs(v) for j, v in zip(at, c, strict=True)]
         least = 0.5 * float(margins[strict].min())
         self._keep(~strict)
-        return Step(
+        return Removal(
             at, weights, -sum((w * v for w, v in zip(weights, c, strict=True)), Fraction(0)), least,
             sum((abs(w) * r for w, r in zip(weights, reach, strict=True)), Fraction(0)),
         )  # fmt: skip
@@ -169,15 +169,17 @@ class Remaining:
         if found is None or np.any((terms.data == 0.0) & (self.X.data != 0.0) & (
                 size[self.X.indices] != 0.0)):  # fmt: skip
             return None
-        return np.maximum(found, terms.max(axis=1).toarray().ravel())
+        largest: Array = np.maximum(found, terms.max(axis=1).toarray().ravel())
+        return largest
 
     def _keep(self, kept: AnyArray) -> None:
         self.X, self.signs, self.ids = self.X[kept], self.signs[kept], self.ids[kept]
 
     def varying(self) -> Ints:
-        """Features that the intercept does not repeat."""
+        """Features that the intercept does not repeat; at least one, as a source needs it."""
         low, high = _range(self.X)
-        return np.flatnonzero(low != high if self.intercept else (low != 0.0) | (high != 0.0))
+        found = np.flatnonzero(low != high if self.intercept else (low != 0.0) | (high != 0.0))
+        return found if len(found) else np.zeros(1, np.int64)
 
     def source(self, features: Ints) -> ArraySource:
         """These rows, with some of the features."""
@@ -216,8 +218,8 @@ def _largest(differences: Array, power: Ints) -> Array | None:
 
 
 def _composed(
-    rows: SignedRows, steps: list[Step], rest: Remaining, exact: bool, budget: ReadBudget | None
-) -> Decision:
+    rows: SignedRows, steps: list[Removal], rest: Remaining, exact: bool, budget: ReadBudget | None
+) -> ProvenVerdict:
     """The verdict on all rows, from the steps and a search on the rows that they leave."""
     core, features = None, np.empty(0, np.int64)
     if len(rest.ids):
@@ -229,7 +231,7 @@ def _composed(
             SignedRows(source, intercept=rows.intercept), exact, budget
         ).decide()
     w = common_denominator(_direction(rows, steps, core, features))
-    found = Decision("separable", rounded(w, rows.shape), w, exact=True)
+    found = ProvenVerdict("separable", rounded(w, rows.shape), w, exact=True)
     if core is None:
         return found
     found.rounds = core.rounds
@@ -244,7 +246,7 @@ def _composed(
 
 
 def _direction(
-    rows: SignedRows, steps: list[Step], core: Decision | None, features: Ints
+    rows: SignedRows, steps: list[Removal], core: ProvenVerdict | None, features: Ints
 ) -> list[Fraction]:
     """Weights with which every removed row is strictly correct, and the rest as in the core."""
     d = rows.source.n_features
@@ -260,7 +262,9 @@ def _direction(
         times = Fraction(1)
         if most:
             ratio = 2 * most / Fraction(step.least)
-            times = Fraction(2) ** (ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1)
+            times = Fraction(2) ** (
+                ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1
+            )
         for j, weight in zip(step.features.tolist(), step.weights, strict=True):
             total[j] += times * weight
         if rows.intercept:
@@ -270,4 +274,12 @@ def _direction(
 
 
 def _renamed(weights: Weights | None, ids: Ints) -> Weights | None:
-    return None if weights is None else weights._replace(ids=ids[weights.ids])
+    """The same weights with other row numbers, in increasing order."""
+    if weights is None:
+        return None
+    renamed = ids[weights.ids]
+    order = np.argsort(renamed, kind="stable")
+    fractions = weights.fractions
+    if fractions is not None:
+        fractions = fractions._replace(numerators=fractions.numerators[order])
+    return Weights(renamed[order], weights.floats[order], fractions)

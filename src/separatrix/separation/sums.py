@@ -98,7 +98,6 @@ class Gather(Sum[tuple[list[RowsLike], list[Array]]]):
     """In ascending order."""
 
     def of(self, block: Block) -> tuple[list[RowsLike], list[Array]]:
-        """The rows that are in this block."""
         first, last = np.searchsorted(self.rows, [block.start, block.start + len(block.y)])
         at = self.rows[first:last] - block.start
         signs = self.encoding.signs(block) if self.encoding.stacked == 1 else block.y

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import InMemory
+from ..data.labels import signs_of
 from ..losses import MarginLoss
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
@@ -166,7 +167,7 @@ def minimum_on(
         raise TypeError(f"{objective.loss!r} is no loss of margins")
     V, total = W.copy(), 0.0
     for c, w in enumerate(W):
-        signs = y if len(W) == 1 else np.where(y == c, 1.0, -1.0)
+        signs = y if len(W) == 1 else signs_of(y, c)
         own = Restricted(
             binary, signs, share, columns, thresholds, ridge[c, features],
             objective.intercept,

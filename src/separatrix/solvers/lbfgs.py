@@ -86,7 +86,6 @@ class LBFGS(Solver):
 
     @property
     def monotone(self) -> bool:
-        """Yes."""
         return True
 
     def steps(

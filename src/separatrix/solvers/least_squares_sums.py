@@ -22,6 +22,8 @@ def targets(y: AnyArray, k: int) -> Array:
     """-1 and +1, one column for two classes, else one per class: (n, k)."""
     if k == 1:
         return np.asarray(y)[:, None]
+    if y.ndim == 2:
+        return y.astype(np.float64)
     return np.where(y[:, None] == np.arange(k), 1.0, -1.0)
 
 

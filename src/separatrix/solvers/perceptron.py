@@ -82,7 +82,6 @@ class Rosenblatt(Solver):
 
     @property
     def by_row(self) -> bool:
-        """Rows are visited one after another."""
         return True
 
     def _run(

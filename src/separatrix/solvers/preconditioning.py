@@ -20,12 +20,9 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..rows import HOST, VectorSpace
+from .thresholds import CLASSES_PER_READ, PRODUCTS_PER_READ, STEP_BYTES
 
 MOST_LIFTS = 8  # of the diagonal, each a hundred times the last
-# Products of BLAS while an evaluation reads one value: the cost of a Hessian in evaluations.
-PRODUCTS_PER_READ = 15.0
-STEP_BYTES = 1e6  # that could be read while a step is prepared
-CLASSES_PER_READ = 3  # cost of computing scores, relative to reading the rows
 
 
 @dataclass(frozen=True)

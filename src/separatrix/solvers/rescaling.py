@@ -17,7 +17,6 @@ EQUAL_WEIGHT_SUMS = 1e-9  # up to rounding
 
 
 def is_perceptron(loss: Loss) -> bool:
-    """Whether a loss is the perceptron loss."""
     # By exact class: the loops apply its rule, and a subclass may differ.
     return type(loss) in (PerceptronLoss, JointPerceptron)
 

@@ -142,6 +142,12 @@ are slow without it.
 Measured, to put off dear ones: logistic-independent-wide, 5.70; logistic-square, 4.84;
 logistic-square-correlated, 0.63. Cheap ones at once: logistic-correlated-tall, 1.77;
 softmax-small, 0.81."""
+PRODUCTS_PER_READ, STEP_BYTES, CLASSES_PER_READ = 15.0, 1e6, 3
+"""The cost of a Hessian in evaluations, which AT_ONCE is compared with: products of BLAS while an
+evaluation reads one value; bytes that could be read while a step is prepared; and classes whose
+scores take as long to compute as the rows take to read.
+
+Measured: as AT_ONCE, whose choices depend on them; not varied by themselves."""
 SMALL_SAMPLE = 1 / 8
 """A sample of no more than this part of the rows is minimised first.
 

@@ -22,7 +22,7 @@ CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 SPECKS = 1e-12, 1e-14  # of J: possible cost of a weight left by rounding; tried in turn
 MOST_CHANGES = 5  # of weights proven to be 0: each change may prove more of them
 ABOVE_KINK = 1.0 + 1e-6  # a margin at which the squared hinge is 0 despite rounding
-TOLD = ("callback", "interrupted")  # user-requested stops
+TOLD = ("callback", "interrupted", "seconds", "validation")  # user-requested stops
 
 
 @dataclass(frozen=True)

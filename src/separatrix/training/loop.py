@@ -57,7 +57,7 @@ class Info(NamedTuple):
 Callback = Callable[[Step, Info], "bool | None"]
 Observer = Callable[[Step, "str | None"], None]
 """Sees every step; it may return a reason to stop."""
-UNFINISHED = ("callback", "interrupted", "max_iter")
+UNFINISHED = ("callback", "interrupted", "max_iter", "seconds")
 """Ends after which a run could continue."""
 
 
@@ -126,7 +126,8 @@ class Loop:
         iteration, norm = len(self.infos) + 1, self._norm(step)
         why = None
         try:
-            why = self.rules.reason(step, iteration, norm)
+            seconds = self.seconds + time.perf_counter() - began
+            why = self.rules.reason(step, iteration, norm, seconds)
             for observe in self.observers:
                 observe(step, why)
         finally:  # the pass has ended even if its recording is interrupted
@@ -197,6 +198,9 @@ class Loop:
         self.rule = "" if forced and passes < most else state["rule"]
         if passes == most and not self.rule:
             self.rule = "max_iter"
+        time_limit = self.rules.stop.seconds
+        if passes and not self.rule and time_limit is not None and self.seconds >= time_limit:
+            self.rule = "seconds"
 
     def _norm(self, step: Step) -> float:
         space = self.rules.space

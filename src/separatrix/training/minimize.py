@@ -6,7 +6,7 @@ the history, and what is proven about the weights.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,7 +22,8 @@ from ..proofs.units import GivenUnits, canonical
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
 from ..solvers.dual.proximal_point import reduced_run
-from .ending import Passes, ending
+from .early_stopping import EarlyStopping
+from .ending import CONVERGED, Passes, ending
 from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
 from .pocket import Pocket
@@ -72,11 +73,14 @@ class Result:
     """Bounds for ``weights``, if they can be proven."""
     runaway: Runaway | None = None
     """Without a penalty: whether a minimum exists, if that is in doubt."""
+    early: EarlyStopping | None = None
+    """The losses of held-out rows, with ``Stop(validation=...)``."""
 
     @cached_property
     def history(self) -> dict[str, AnyArray]:
         """One entry per pass, by name; NaN for unknown values."""
-        return history(self.infos)
+        found = history(self.infos)
+        return found if self.early is None else found | self.early.columns()
 
 
 def minimize(
@@ -177,8 +181,9 @@ def minimize(
         gap = GapTracker(
             objective, stop.tol, reduced_run, of_average=keep == "average", units=units()
         )
-    rules = StoppingRules(stop, start, WeightSpace(), gap)
     show = partial(original_step, features=features)
+    early = _early_stopping(objective, stop, show)
+    rules = StoppingRules(stop, start, WeightSpace(), gap, early)
     state_check = partial(solver.expected_state, objective)
     loop = Loop(rules, callbacks, [observe], progress, show, state_check)
     run = Run(
@@ -195,9 +200,11 @@ def minimize(
     if why == "no mistakes" and not units().separates(step.weights):
         why = "no progress"
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
+    if early is not None and early.best is not None and why not in CONVERGED:
+        kept, kept_at = early.best, None
     if not stop.prove:
         kept = canonical(objective, kept)
-        return Result(kept, step.weights, step.state, why, infos, None)
+        return Result(kept, step.weights, step.state, why, infos, None, early=early)
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short online steps prove nothing
         moved = step.weights - rules.earlier.weights
@@ -205,8 +212,33 @@ def minimize(
     with np.errstate(over="ignore", invalid="ignore"):  # an error names what overflowed
         end = ending(objective, passes, kept, kept_at, why, gap, units())
     return Result(
-        end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
+        end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway, early
     )
+
+
+def _early_stopping(
+    objective: Objective, stop: Stop, show: Callable[[Step], Step]
+) -> EarlyStopping | None:
+    """The rule for held-out rows, if there is one."""
+    if stop.validation is None or stop.patience is None:
+        return None
+    held_out = objective.source.validation if stop.validation is True else stop.validation
+    if held_out is None:
+        raise ValueError(
+            "Stop(validation=True): this source holds out no rows; read it with "
+            "separatrix.read(..., validation=0.2), or pass the rows"
+        )
+    if not isinstance(held_out, Source):
+        raise TypeError(
+            "minimize takes Stop(validation=...) as a source, such as an ArraySource; fit takes a "
+            "pair (X, y)"
+        )
+    if not np.array_equal(held_out.classes, objective.source.classes):
+        raise ValueError(
+            f"the rows of Stop(validation=...) have the classes {held_out.classes.tolist()!r}; "
+            f"expected those of the training rows, {objective.source.classes.tolist()!r}"
+        )
+    return EarlyStopping(objective.loss, held_out, stop.patience, show)
 
 
 def kept_weights(

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data import Block, InMemory, Source
-from ..data.wrapped import MappedSource, SomeFeatures
+from ..data.labels import signs_of
+from ..data.wrapped import BlockMap, MappedSource, SomeFeatures
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -132,18 +133,21 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 
 
 def _sources(source: Source, loss: Loss) -> list[Source]:
-    """The data; for one-vs-rest losses, once for each class."""
-    if loss.column_loss is None or len(source.classes) == 2:
-        return [source]
+    """The data; for sums over columns, once for each class or label."""
+    two = len(source.classes) == 2 and not source.multilabel
+    return [source] if loss.column_loss is None or two else column_sources(source)
+
+
+def column_sources(source: Source) -> list[Source]:
+    """The data with two classes, once for each class against the rest or for each label."""
     each = range(len(source.classes))
     if not isinstance(source, InMemory):
         return [OneAgainstTheRest(source, c) for c in each]
-    two = np.array([0, 1])
-    return [source.with_labels(np.where(source.y == c, 1.0, -1.0), two) for c in each]
+    return [source.with_labels(signs_of(source.y, c), np.array([0, 1])) for c in each]
 
 
 class OneAgainstTheRest(MappedSource):
-    """The rows of another source with two labels: one class, and all others."""
+    """The rows of another source with two classes: those with one class or label, and others."""
 
     def __init__(self, source: Source, number: int) -> None:
         super().__init__(source, Relabelling(number))
@@ -151,13 +155,18 @@ class OneAgainstTheRest(MappedSource):
 
 
 @dataclass(frozen=True)
-class Relabelling:
-    """A block whose label is +1 for one class and -1 for all others."""
+class Relabelling(BlockMap):
+    """A block whose label is +1 for one class or label and -1 for all others."""
 
     number: int
 
+    @property
+    def copies(self) -> bool:
+        """No: only labels are new."""
+        return False
+
     def __call__(self, block: Block) -> Block:
-        return block._replace(y=np.where(block.y == self.number, 1.0, -1.0))
+        return block._replace(y=signs_of(block.y, self.number))
 
 
 def _along(objective: Objective, direction: Array, verdict: str) -> Runaway:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..data import Source
 from ..numeric.expected import Check, anything, array, entries, optional, whole
 from ..numeric.lazy import cached_property
 from ..numeric.types import Array
@@ -140,15 +140,16 @@ def settings_of(
     objective: Objective, solver: Solver, stop: Stop, keep: str, state: State | None
 ) -> dict[str, Any]:
     """Settings that determine a minimisation, apart from its seed and start."""
-    rules, source = asdict(stop), objective.source
-    del rules["max_iter"]
+    source = objective.source
     held_out = source.validation
+    early = stop.validation if isinstance(stop.validation, Source) else None
     return {
         "solver": solver.to_dict(),
         "loss": objective.loss.to_dict(),
         "penalty": objective.penalty.to_dict(),
         "fit_intercept": objective.intercept,
-        "stop": rules,
+        "stop": stop.settings(),
+        "early stopping": None if early is None else early.fingerprint(),
         "keep": keep,
         "state": None if state is None else digest(state),
         "rows": source.layout(shuffled=solver.by_row),
@@ -188,6 +189,7 @@ def difference(before: Any, now: Any, where: str = "") -> str:
 HIDDEN = {
     "data": "the data (rows, labels or weights) is not the same",
     "validation": "the rows held out (read(validation=...)) are not the same",
+    "early stopping": "the rows for early stopping (Stop(validation=...)) are not the same",
     "start": "the weights that the run starts from are not the same",
     "state": "the state that the run goes on from is not the same",
 }

@@ -6,28 +6,35 @@ Input: the steps of a solver, one per pass. Output: the name of the first rule t
   objective and the weights have converged.
 - a cycle: weights that repeat bit for bit under a fixed map will repeat forever
   (:mod:`separatrix.training.cycles`).
-- the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights.
+- the loss of held-out rows (:mod:`separatrix.training.early_stopping`).
+- the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights, time.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
+from ..data import Source
+from ..numeric import checks
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, nothing, optional, real, whole
 from ..numeric.types import Array
 from ..proofs.gap import GapTracker
 from ..solvers import State, Step
 from .cycles import CycleFinder
+from .early_stopping import EarlyStopping
 
 TINY = 1e-12  # a smaller J counts as 0
 LEAST_SQUARE = 1e-250  # smaller squares may have underflowed
 ROUNDING = 4e-16  # relative precision of J
 GAP_EVERY = 5  # passes, if a bound costs a read of the data
 OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
+
+LIMITS = ("max_iter", "seconds", "validation")  # rows for validation are compared by themselves
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,11 @@ class Stop:
     solver predicts little further decrease. A small change of J alone proves nothing: descent on
     x^2 with step 1 jumps between -1 and 1 forever and J never changes.
 
+    With ``validation`` the run ends after ``patience`` passes without a smaller loss on these rows.
+    It then returns the weights of the pass with the smallest loss, and so does a run that ends
+    otherwise before it has converged, for example after ``seconds``. The estimators take these
+    rules as ``stop=Stop(validation=..., patience=..., seconds=...)``.
+
     See Also
     --------
     minimize : accepts it.
@@ -49,6 +61,13 @@ class Stop:
     >>> from separatrix import Stop
     >>> Stop(max_iter=50, tol=1e-8).max_iter
     50
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import GradientDescent, LinearClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> stop = Stop(validation=(X[400:], y[400:]), patience=5)
+    >>> clf = LinearClassifier(solver=GradientDescent(), standardize=True, stop=stop)
+    >>> clf.fit(X[:400], y[:400]).stop_
+    'validation'
     """
 
     max_iter: int = 1000
@@ -60,11 +79,40 @@ class Stop:
     max_norm: float | None = None
     """Stop when the norm of the weights exceeds this."""
     patience: int | None = None
-    """Stop after this many passes without fewer mistakes."""
+    """Stop after this many passes without fewer mistakes; with ``validation``, without a smaller
+    loss on these rows."""
     cycle: bool = True
     """Stop at a proven cycle: only if every pass is the same function of the weights."""
     prove: bool = True
     """Whether to compute duality gaps."""
+    validation: Any = field(default=None, compare=False)
+    """Rows for early stopping: a source, True for those that ``read(validation=...)`` held out, or
+    in ``fit`` a pair (X, y)."""
+    seconds: float | None = None
+    """Stop after the pass in which the run has taken this time, without callbacks."""
+
+    def __post_init__(self) -> None:
+        checks.number("seconds", self.seconds, strict=True, optional=True)
+        if self.validation is None:
+            return
+        checks.whole("patience", self.patience, optional=True)
+        if self.patience is None:
+            raise ValueError(
+                "validation needs patience, the number of passes without a smaller loss after "
+                "which the run ends, such as patience=5"
+            )
+        pair = isinstance(self.validation, tuple) and len(self.validation) == 2
+        if not (pair or self.validation is True or isinstance(self.validation, Source)):
+            raise ValueError(
+                "validation must be a pair (X, y) of held-out rows, a source, True (the rows that "
+                "separatrix.read(..., validation=0.2) holds out) or None, got "
+                f"{self.validation!r}; split rows in memory by sklearn's train_test_split"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """The rules that determine which steps are taken: without limits of passes and time."""
+        names = [each.name for each in fields(self)]
+        return {name: getattr(self, name) for name in names if name not in LIMITS}
 
 
 class WeightSpace:
@@ -107,8 +155,14 @@ class StoppingRules:
     """The stopping rules with their state."""
 
     def __init__(
-        self, stop: Stop, start: Array, space: WeightSpace, gap: GapTracker | None = None
+        self,
+        stop: Stop,
+        start: Array,
+        space: WeightSpace,
+        gap: GapTracker | None = None,
+        early: EarlyStopping | None = None,
     ) -> None:
+        self.early = early
         self.stop, self.space, self.gap, self.shape = stop, space, gap, start.shape
         self.before: Step | None = None
         self.earlier: Step | None = None
@@ -116,11 +170,13 @@ class StoppingRules:
         self.stale = 0
         self.cycles = CycleFinder(start) if stop.cycle else None
 
-    def reason(self, step: Step, iteration: int, norm: float) -> str | None:
+    def reason(self, step: Step, iteration: int, norm: float, seconds: float) -> str | None:
         """Why to stop now, or None. The first rule that holds is reported."""
         stop, last = self.stop, iteration >= self.stop.max_iter
         cycle = self.cycles is not None and self._cycle(step, self.cycles)
-        no_progress = stop.patience is not None and self._no_progress(step, stop.patience)
+        overfits = self.early is not None and self.early.ends(step)
+        patience = None if self.early is not None else stop.patience
+        no_progress = patience is not None and self._no_progress(step, patience)
         optimal = converged = False
         if self.gap is None:
             converged = stop.tol is not None and self._converged(step, stop.tol)
@@ -142,8 +198,12 @@ class StoppingRules:
             return "tol"
         if stop.max_norm is not None and norm > stop.max_norm:
             return "max_norm"
+        if overfits:
+            return "validation"
         if no_progress:
             return "no progress"
+        if stop.seconds is not None and seconds >= stop.seconds:
+            return "seconds"
         return "max_iter" if last else None
 
     def to_state(self) -> State:
@@ -153,6 +213,7 @@ class StoppingRules:
             "stale": self.stale, "cycles": None if self.cycles is None else self.cycles.to_state(),
             "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
+            "early": None if self.early is None else self.early.to_state(),
         }  # fmt: skip
 
     def expected_state(self) -> Check:
@@ -165,6 +226,7 @@ class StoppingRules:
         return entries({
             "stale": whole(), "before": step, "earlier": step, "fewest": real, "gap": gap,
             "cycles": nothing if self.cycles is None else cycles, "unforced": optional(gap),
+            "early": nothing if self.early is None else self.early.expected_state(self.shape),
         })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:
@@ -173,6 +235,8 @@ class StoppingRules:
         self.fewest, self.stale = state["fewest"], state["stale"]
         if self.cycles is not None:
             self.cycles.restore(state["cycles"])
+        if self.early is not None:
+            self.early.restore(state["early"])
         if self.gap is not None:
             # A run that continues must behave as if no proof had been requested at its old end.
             self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])

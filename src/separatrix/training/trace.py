@@ -11,7 +11,8 @@ import numpy as np
 from ..data import ArraySource, InMemory, Source
 from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
-from ..data.labels import class_numbers
+from ..data.indicator import indicator_source, is_indicator
+from ..data.labels import class_numbers, refuse_label_source
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
@@ -73,7 +74,7 @@ class Trace:
     class_weight: ClassWeight
     """As passed to the estimator."""
     classes: AnyArray
-    """The class labels, in order."""
+    """The class labels, in order; or the labels that vary, if rows have several each."""
     start: Array
     """Initial weights, (k, d + 1), bias last."""
     seed: int
@@ -202,6 +203,7 @@ class Trace:
                 "penalty_weights, or another penalty; see replay, which gives every step"
             )
         given, objective = self._objective(X, y, sample_weight)
+        refuse_label_source(given, "a recording")
         if self.n_rows > MOST_ROWS:
             raise ValueError(
                 f"the fit had {self.n_rows:,} rows, and a recording is of {MOST_ROWS:,} at most; "
@@ -227,15 +229,7 @@ class Trace:
                 "mixed after every pass: there is no one order of updates to replay; fit to arrays "
                 "for one, or take a batch solver"
             )
-        if isinstance(X, InMemory):
-            labels = X.classes[class_numbers(X.y, len(X.classes))]
-            rows, y, sample_weight = as_arrays(X).X, labels, X.weight
-        else:
-            rows = check_rows(X)
-        source = array_source(
-            rows, y, classes=self.classes, sample_weight=sample_weight,
-            class_weight=self.class_weight,
-        )  # fmt: skip
+        source = self._source(X, y, sample_weight)
         d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
         if (len(source.y), source.n_features) != (self.n_rows, d):
             raise ValueError(
@@ -252,6 +246,28 @@ class Trace:
         if self.state is not None:  # it may come from a file
             self.solver.expected_state(objective)("the state that the run went on from", self.state)
         return source, objective
+
+    def _source(self, X: Any, y: Any, sample_weight: Any) -> ArraySource:
+        """The rows as given, with their labels."""
+        if isinstance(X, InMemory):
+            if X.labels is not None:
+                return as_arrays(X)
+            y = X.classes[class_numbers(X.y, len(X.classes))]
+            rows, sample_weight = as_arrays(X).X, X.weight
+        else:
+            rows = check_rows(X)
+        if not is_indicator(y):
+            return array_source(
+                rows, y, classes=self.classes, sample_weight=sample_weight,
+                class_weight=self.class_weight,
+            )  # fmt: skip
+        source = indicator_source(rows, y, sample_weight)
+        if not np.array_equal(source.classes.ravel(), self.classes):
+            raise ValueError(
+                "y has other labels than the fit, or other labels vary; replay needs the data of "
+                "the fit"
+            )
+        return source
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
         if not self.n_iter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 
 import pandas as pd
@@ -13,7 +14,7 @@ from apps.cli.tables import flowers, process, told
 
 import separatrix
 from separatrix.apps import cli
-from separatrix.apps.cli import fitting
+from separatrix.apps.cli import fitting, report
 from separatrix.apps.cli.app import run
 
 
@@ -46,6 +47,12 @@ ERRORS = [
     (["fit", "flowers.csv", "-t", "kind", "--missing", "men"], "is it 'mean'?"),
     (["fit", "flowers.csv", "-t", "kind", "--format", "cvs"], "is it 'csv'?"),
     (["fit", "flowers.csv", "-t", "kind", "--tol", "-1"], "--tol must be"),
+    (["fit", "flowers.csv", "--class-weight", "balanced"], "(Possible options: --balanced)"),
+    (["fit", "flowers.csv", "--sample-weight=w"], "(Possible options: --weight)"),
+    (["predict", "model.sep", "flowers.csv", "--class-weight", "w"],
+     "No such option: --class-weight (see --help)"),
+    (["fit", "flowers.csv", "-t", "kind", "-o", "model.json"],
+     "use a name that ends in .sep, and then `separatrix export MODEL.sep --to json`"),
     (["path", "flowers.csv", "-t", "kind", "--values", "0"], "--values must be"),
     (["fit", ".", "-t", "kind"], ". is a folder; expected a file or a glob"),
     (["fit", "-", "flowers.csv", "-t", "kind"], "- is standard input and cannot be combined"),
@@ -137,11 +144,57 @@ def test_a_search_that_was_interrupted_leaves_the_best_so_far(monkeypatch, capsy
     assert "the search for l2 is not complete; the model so far is in model.sep" in err
 
 
+def few(*labels):
+    table = pd.DataFrame({"x": range(len(labels)), "kind": labels})
+    table.to_csv("small.csv", index=False)
+
+
+@pytest.mark.parametrize("command", [["fit", "--test", "0"], ["path"]])
+def test_too_few_rows_to_search_the_penalty(command, capsys):
+    few("a", "a", "b")
+    assert run([*command, "small.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "the class 'b' has 1 training row, too few to search l2" in err
+    assert "--l2 0.01" in err
+    assert err.count("\n") == 1
+    assert run(["fit", "--test", "0", "small.csv", "-t", "kind", "--l2", "0.01"]) == 0
+
+
+def test_three_rows_without_l2(capsys):
+    few("a", "b", "a")
+    assert run(["fit", "small.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "too few to search l2 by cross-validation" in err
+    assert "least populated" not in err
+
+
+def test_a_rare_class_gets_fewer_folds_and_no_warning(capsys):
+    few(*"aaaaaaaabbb")
+    code, found = told(capsys, "path", "small.csv", "-t", "kind", "--values", "2")
+    assert (code, found["folds"]) == (0, 3)
+    assert run(["fit", "small.csv", "-t", "kind", "--test", "0"]) == 0
+    assert "least populated" not in capsys.readouterr().err
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("line", [["--help"], ["--version"], ["fit", "--help"]])
+def test_help_does_not_import_what_takes_long(line):
+    code = (
+        "import sys\nfrom separatrix.apps.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        "print({'numpy', 'scipy', 'sklearn', 'pyarrow'} & {*sys.modules}, file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", code, *line]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+    assert done.stdout.startswith("separatrix " if line == ["--version"] else "Usage: separatrix")
+
+
 def test_interrupted_while_it_is_measured(monkeypatch, capsys):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "fit_report", pressed)
+    monkeypatch.setattr(report, "fit_report", pressed)
     assert run(["fit", "flowers.csv", "-t", "kind", "--l2", "0.1"]) == 130
     assert "interrupted; the model is in model.sep" in capsys.readouterr().err
     assert separatrix.load("model.sep").stop_ == "optimal"

@@ -162,6 +162,13 @@ def test_tables_of_arrow_in_and_out(folder, suffix, capsysbinary):
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize("name", ["out.json", "out.JSONL", "out.xlsx", "out.npy", "out.sep"])
+def test_a_name_of_another_format_is_refused(folder, capsys, name):
+    assert run(["predict", "model.sep", "new.csv", "-o", name]) == 2
+    assert "use a name that ends in .csv, .parquet or .arrow" in capsys.readouterr().err
+    assert not (folder / name).exists()
+
+
 def test_standard_input_and_a_pipe_that_closes_early(folder):
     table = (folder / "new.csv").read_bytes()
     done = process("predict", "model.sep", "-", input=table)

@@ -343,16 +343,31 @@ def test_the_default_of_the_perceptron_loss_is_still_accuracy():
     assert np.all((table["mean_test_score"] >= 0.0) & (table["mean_test_score"] <= 1.0))
 
 
-@pytest.mark.filterwarnings("default:the best score is that of")
-def test_a_warning_tells_that_the_best_value_is_the_smallest_of_the_grid():
+def test_a_warning_says_that_the_best_value_is_the_smallest():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((300, 2)) * [0.1, 1e3]  # the second sets the grid
     labels = (rows[:, 0] * 10 + 0.3 * rng.standard_normal(300) > 0).astype(int)
-    with pytest.warns(UserWarning, match="the smallest of the grid.*standardize=True"):
+    with pytest.warns(UserWarning, match=r"the smallest of the grid.*standardize=True"):
         clf = LinearClassifierCV(l2s=5, scoring="loss").fit(rows, labels)
     assert clf.l2_ == clf.l2_path_[-1]
+    with pytest.warns(UserWarning, match=r"the smallest of the given values.*smaller values too"):
+        LinearClassifierCV(l2s=clf.l2_path_, scoring="loss").fit(rows, labels)
     with warnings.catch_warnings(action="error"):
         scaled = LinearClassifierCV(l2s=5, scoring="loss", standardize=True).fit(rows, labels)
         assert scaled.l2_path_[-1] < scaled.l2_
-        # values that are given are the user's choice
-        LinearClassifierCV(l2s=clf.l2_path_, scoring="loss").fit(rows, labels)
+        # One of two given values is the best; and a plateau has no end to be warned of.
+        LinearClassifierCV(l2s=clf.l2_path_[-2:], scoring="loss").fit(rows, labels)
+        flat = scaled.l2_path_[-1] * np.array([1e-3, 1e-2, 1e-1])
+        LinearClassifierCV(l2s=flat, scoring="loss", standardize=True).fit(rows, labels)
+
+
+def test_a_warning_says_that_the_best_value_is_the_largest():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((200, 80)), rng.random(200) > 0.5  # noise
+    with pytest.warns(UserWarning, match=r"largest of the grid, where the penalty outweighs"):
+        clf = LinearClassifierCV(scoring="loss").fit(X[:, :20], y)
+    assert clf.l2_ == clf.l2_path_[0]
+    with pytest.warns(UserWarning, match=r"l2 = 0.01, the largest of the given values.*larger"):
+        LinearClassifierCV(l2s=[1e-2, 1e-4, 1e-5], scoring="loss").fit(X, y)
+    with pytest.warns(UserWarning, match=r"strength = 0.001, the largest of the given"):
+        LinearClassifierCV(l1_ratio=1.0, strengths=[1e-3, 1e-5, 1e-6], scoring="loss").fit(X, y)

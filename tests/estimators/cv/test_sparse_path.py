@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from l1_oracles import Net, problem
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import separatrix
 from separatrix import Checkpoint, LinearClassifier, LinearClassifierCV, path
@@ -194,3 +194,17 @@ def test_a_strength_that_selects_nothing_is_said():
     with pytest.warns(UserWarning, match="l1=100 is so large that no feature is selected"):
         clf = LinearClassifierCV(l1_ratio=1.0, strengths=[100.0], cv=3, scoring=None).fit(X, y)
     assert not clf.coef_.any()
+
+
+def test_an_iterator_of_folds_serves_every_ratio():
+    X, y = problem()
+    given = {"l1_ratio": [0.5, 1.0], "strengths": 4, "scoring": "loss"}
+    folds = KFold(3).split(X)
+    found = LinearClassifierCV(cv=folds, **given).fit(X, y)
+    alike = LinearClassifierCV(cv=KFold(3), **given).fit(X, y)
+    np.testing.assert_array_equal(
+        found.cv_results_["mean_test_score"], alike.cv_results_["mean_test_score"]
+    )
+    rows = separatrix.read(lambda: iter([(X, y)])).sample(len(y))  # in memory
+    of_rows = LinearClassifierCV(cv=3, **given).fit(rows)
+    assert len(of_rows.cv_results_["mean_test_score"]) == 8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from separatrix import LinearClassifier, LinearClassifierCV, PathDisplay, Percep
 X, Y = load_iris(return_X_y=True)
 
 
+@pytest.mark.filterwarnings("ignore:the best score is that of")
 def test_weights_are_those_of_single_fits_and_scores_those_of_the_search():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     clf = LinearClassifierCV(l2s=[1e-3, 1e-1, 10.0], cv=4, rule="one_standard_error", scoring=None)
@@ -94,12 +97,68 @@ def test_what_has_no_path_is_refused():
             call()
 
 
-def test_a_search_along_strengths_says_where_its_weights_are():
-    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, scoring=None).fit(X, Y == 1)
-    with pytest.raises(ValueError, match=r"separatrix\.path"):
-        PathDisplay.from_estimator(clf, X, Y == 1)
-    with pytest.raises(ValueError, match=r"separatrix\.path"):
-        PathDisplay.from_cv_results(clf.cv_results_)
+@pytest.mark.parametrize("rule", ["best", "one_standard_error"])
+def test_a_search_along_strengths_is_plotted_with_both_choices(rule):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    clf = LinearClassifierCV(
+        l1_ratio=[0.5, 1.0], strengths=6, cv=3, scoring="loss", rule=rule, standardize=True
+    ).fit(frame, Y == 2)
+    display = PathDisplay.from_estimator(clf, frame, Y == 2)
+    scores, counts, weights = display.axes_
+    table = clf.cv_results_
+    own = table["l1_ratio"] == clf.l1_ratio_
+    mean, error = table["mean_test_score"][own], table["standard_error"][own]
+    np.testing.assert_array_equal(display.l2s, table["strength"][own])
+    np.testing.assert_array_equal(display.scores_.get_ydata(), mean)
+    heights = display.band_.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == ((mean - error).min(), (mean + error).max())
+    # Both choices, found by hand, are marked in every part, and named next to the scores.
+    best = display.l2s[mean.argmax()]
+    simplest = display.l2s[np.flatnonzero(mean >= mean.max() - error[mean.argmax()])[0]]
+    assert best < simplest
+    assert clf.strength_ == (best if rule == "best" else simplest)
+    for ax in display.axes_:
+        upright = {
+            line.get_linestyle(): line.get_xdata()[0]
+            for line in ax.get_lines()
+            if len(set(line.get_xdata())) == 1
+        }
+        assert upright == {"--": best, ":": simplest}
+    named = [text.get_text() for text in scores.get_legend().get_texts()]
+    assert named == [
+        "mean", "one standard error", f"best mean: {best:.3g}",
+        f"within one standard error: {simplest:.3g}",
+    ]  # fmt: skip
+    for at, strength in enumerate(display.l2s):
+        alone = LinearClassifier(
+            l1=clf.l1_ratio_ * strength, l2=(1 - clf.l1_ratio_) * strength / 2, standardize=True
+        )
+        with warnings.catch_warnings(action="ignore"):  # nothing is selected at the first
+            alone.fit(frame, Y == 2)
+        drawn = [line.get_ydata()[at] for line in display.weights_]
+        np.testing.assert_allclose(drawn, (alone.coef_ * alone.scale_)[0], atol=1e-2)
+        assert abs(display.nonzeros_.get_ydata()[at] - np.count_nonzero(alone.coef_)) <= 1
+    assert (display.nonzeros_.axes, weights.get_xlabel()) == (counts, "strength")
+    assert scores.get_title() == f"LinearClassifierCV: strength = {clf.strength_:.3g} chosen"
+    with pytest.raises(ValueError, match="leave out l2s"):
+        PathDisplay.from_estimator(clf, frame, Y == 2, l2s=[1.0])
+    alone = PathDisplay.from_cv_results(table)
+    np.testing.assert_array_equal(alone.scores_.get_ydata(), mean)
+    assert (alone.best_l2, alone.one_standard_error_l2) == (best, simplest)
+    assert alone.ax_.get_xlabel() == "strength"
+
+
+def test_a_path_with_scores_is_plotted_with_them():
+    found = path(X, Y == 2, strengths=5, standardize=True, cv=3)
+    display = PathDisplay.from_path(found)
+    assert len(display.axes_) == 3
+    np.testing.assert_array_equal(display.scores_.get_ydata(), found.cv_results["mean_test_score"])
+    assert display.best_l2 == found.best_strength
+    assert display.one_standard_error_l2 == found.one_standard_error_strength
+    squares = path(X, Y == 2, l1_ratio=0, strengths=5, standardize=True, cv=3)
+    display = PathDisplay.from_path(squares)
+    assert (len(display.axes_), display.ax_.get_xlabel()) == (2, "l2")
+    np.testing.assert_array_equal(display.l2s, squares.strengths / 2)
 
 
 def test_a_path_of_sparse_models_is_drawn_along_its_strengths():

@@ -1,4 +1,8 @@
-"""All commands as one program, with exit codes and error messages."""
+"""All commands as one program, with exit codes and error messages.
+
+The modules of commands import what takes long (NumPy, scikit-learn, and most of this package)
+inside functions, so that ``--help``, ``--version`` and completion answer at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ... import __version__
 from . import demo, fitting, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
@@ -57,6 +60,8 @@ for command in (
 
 def _version(asked: bool) -> None:
     if asked:
+        from ... import __version__
+
         typer.echo(f"separatrix {__version__}")
         raise typer.Exit
 
@@ -133,6 +138,7 @@ def _ending(error: BaseException | None) -> tuple[int, str]:
     if isinstance(error, (KeyboardInterrupt, Interrupted, typer.Abort)):
         return INTERRUPTED, single_line(f"interrupted; {str(error) or 'nothing was written'}")
     if isinstance(error, USAGE_ERRORS):
+        _suggest_option(error)
         return WRONG_USE, single_line(f"{error.format_message()} (see --help)")
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
@@ -143,12 +149,29 @@ def _ending(error: BaseException | None) -> tuple[int, str]:
     return UNEXPECTED, f"{text}\nThis is an error of the program; --debug shows where it happened."
 
 
+OPTIONS_OF_PYTHON = {
+    "--categorical": "--as-category", "--class-weight": "--balanced", "--dates": "--date",
+    "--sample-weight": "--weight", "--scoring": "--score", "--test-size": "--test",
+    "--validation": "--test", "--weights": "--weight",
+}  # fmt: skip
+"""Options named like arguments in Python, and the options that are meant."""
+
+
+def _suggest_option(error: Any) -> None:
+    """Suggest the option that is meant instead of those with a similar name."""
+    meant = OPTIONS_OF_PYTHON.get(getattr(error, "option_name", None) or "")
+    known = [] if error.ctx is None else error.ctx.command.params
+    if meant is not None and any(meant in parameter.opts for parameter in known):
+        error.possibilities = [meant]
+
+
 WORDS = (  # arguments of the library, and the options that replace them
     (r"\bvalidation=([\d.]+)", r"--test \1"),
     (r"categorical=\{'([^']*)': '\w+'\}", r"--as-category '\1'"),
     (r"\bfeatures=\[\.\.\.\]", "--drop"),
     (r"\bmissing='(\w+)'", r"--missing \1"),
-    (r"\b(target|drop) names the column", r"--\1 names the column"),
+    (r"\b(target|keep|drop) (names|has the pattern)\b", r"--\1 \2"),
+    (r"\bkeep and drop both name", "--keep and --drop both name"),
     (r"\bweight names the column", "--weight names the column"),
     (r"\bdates=\{'([^']*)': \[[^]]*\]\}", r"--date \1:year,month,weekday"),
     (r"\bdrop=\[\.\.\.\]", "--drop"),
@@ -157,8 +180,13 @@ WORDS = (  # arguments of the library, and the options that replace them
     (r"say format= \(", "say --format ("),
     (r"\bmax_iter\b", "--max-iter"),
     (r"\btol must be", "--tol must be"),
-    (r"\bl2s must be (.*), or an array of positive values", r"--values must be \1"),
-    (r"\bdrop names '", "--drop names '"),
+    (r"\b(l2s|strengths) must be (.*), or an array of positive values", r"--values must be \2"),
+    (r"\bsmallest must be", "--smallest must be"),
+    (r"\bl1_ratio must be", "--l1-ratio must be"),
+    (
+        r"scale the features \(standardize=True\), or give smaller values, \w+=np\.\w+\(.*?\)",
+        "leave out --no-standardize if it is given, or give --l1 or --l2 a smaller number",
+    ),
     (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +12,16 @@ import typer
 
 import separatrix
 
-LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
-LOSSES += separatrix.losses.FORMS
-"""Losses that a classifier can be trained with."""
+
+def losses() -> list[str]:
+    """Losses that a classifier can be trained with."""
+    names = [name for name in separatrix.losses.names() if name != "zero_one"]
+    return [*names, *separatrix.losses.FORMS]
 
 
 def complete_loss(incomplete: str) -> list[str]:
     """Losses that begin with this text."""
-    return [name for name in LOSSES if name.startswith(incomplete)]
+    return [name for name in losses() if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -29,7 +33,27 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
         names = next(csv.reader([first], delimiter=";" if ";" in first else ","))
     except (OSError, ValueError, StopIteration):
         return []  # the command itself will report the error
-    return [name for name in names if name.startswith(incomplete)]
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
+
+
+def separate_names(param: typer.CallbackParam, given: list[str] | None) -> list[str] | None:
+    """Names separated by commas, in one option or several: of ``a,b`` and ``c`` all three.
+
+    A name that contains a comma is quoted as in CSV: ``'"a,b",c'``.
+    """
+    each = (csv.reader([text], skipinitialspace=True) for text in given or ())
+    found = [name for reader in each for name in next(reader) or [""]]
+    if not all(found):
+        raise ValueError(f"{param.opts[0]} {','.join(given or ())}: a name is empty; expected a,b")
+    return found or None
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """Names as one option, such that ``separate_names`` finds them."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 Data = Annotated[
@@ -47,15 +71,28 @@ Weight = Annotated[
     str | None,
     typer.Option(help="Column of sample weights.", autocompletion=complete_column),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns to use, such as a,b or 'visits_*' (can be repeated). [default: all]",
+        autocompletion=complete_column,
+        callback=separate_names,
+    ),
+]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Column to leave out (can be repeated).", autocompletion=complete_column),
+    typer.Option(
+        help="Columns to leave out, such as a,b or 'id_*' (can be repeated).",
+        autocompletion=complete_column,
+        callback=separate_names,
+    ),
 ]
 AsCategory = Annotated[
     list[str] | None,
     typer.Option(
-        help="Numeric column to treat as categories (can be repeated).",
+        help="Numeric columns to treat as categories, such as a,b (can be repeated).",
         autocompletion=complete_column,
+        callback=separate_names,
     ),
 ]
 Date = Annotated[
@@ -84,4 +121,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and n
 Standardize = Annotated[
     bool,
     typer.Option(help="Scale features to unit variance, so that the penalty treats them alike."),
+]
+Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")]
+TOL, MAX_ITER = 1e-6, 1000
+"""Defaults of the next two."""
+Tol = Annotated[
+    float,
+    typer.Option(help="Relative distance of the objective from its minimum to be proven."),
+]
+MaxIter = Annotated[int, typer.Option(help="Most passes.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Predict the larger of two classes where its probability (for losses without "
+        "probabilities: its score w.x + b) is at least this."
+    ),
+]
+Report = Annotated[
+    str | None,
+    typer.Option(help="Write a report with tables and plots, as one HTML file."),
 ]

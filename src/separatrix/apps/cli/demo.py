@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
 
 from . import arguments as arg
+from . import suggestions
 from .fitting import SETTINGS, fit_and_save, report_end
 from .inputs import Options
 from .output import console, print_json, printable, table
 from .proving import checked
-from .report import show_fit
 from .written import written
 
 
 def demo(
+    ctx: typer.Context,
     folder: Annotated[str, typer.Argument(help="Folder for the files.")] = "demo",
     json: arg.Json = False,
 ) -> int:
     """Train on built-in data, and write the model and pictures to a folder."""
+    from .report import show_fit
+
     began, out = time.perf_counter(), console(quiet=json)
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def demo(
         "ever, 'optimal' that no line has an objective lower by a millionth.\n"
     )
     files = [str(path) for path in (data, model, *_draw(where, lessons, separatrix.load(model)))]
-    seconds, commands = time.perf_counter() - began, _commands(data, model)
+    seconds, commands = time.perf_counter() - began, _commands(ctx, str(data), str(model))
     if json:
         found = {"check": check, "fit": fit, "lessons": figures, "files": files}
         print_json("demo", found | {"seconds": seconds, "next": commands})
@@ -60,14 +61,13 @@ def demo(
     return report_end(fit)
 
 
-def _commands(data: Path, model: Path) -> list[str]:
+def _commands(ctx: typer.Context, data: str, model: str) -> list[str]:
     """Commands to try next."""
-    lines = (
-        ["inspect", str(model)],
-        ["predict", str(model), str(data), "--proba"],
-        ["path", str(data), "--target", "diagnosis"],
-    )
-    return [shlex.join(["separatrix", *line]) for line in lines]
+    return [
+        suggestions.command(ctx, "inspect", model=model),
+        suggestions.command(ctx, "predict", model=model, data=[data], proba=True),
+        suggestions.command(ctx, "path", data=[data], target="diagnosis"),
+    ]
 
 
 def _write_tumours(path: Path) -> None:
@@ -90,6 +90,7 @@ FIGURES = ["data", "trained", "rows", "mistakes", "passes", "stopped"]
 
 def _lessons() -> list[dict[str, Any]]:
     """The tables of AND, OR and XOR, and two irises by their petals, each trained in two ways."""
+    import numpy as np
     from sklearn.datasets import load_iris
 
     irises = load_iris()

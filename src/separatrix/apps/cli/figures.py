@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 MOST_SHOWN = 8
 """Maximum number of coefficients shown."""
 FEW_CLASSES = 8
-"""Maximum number of classes of a confusion matrix."""
+"""Maximum number of classes that are listed."""
 
 
 def class_counts(source: Any) -> list[dict[str, Any]]:
@@ -142,45 +142,16 @@ def labels_and_weights(source: Any) -> tuple[NDArray[Any], Array]:
     return np.concatenate(labels), np.concatenate(weights)
 
 
-def measure(model: Any, source: Any, majority: Any = None) -> dict[str, Any]:
-    """Performance of a model on labelled rows; ``majority`` is the most frequent label."""
-    labels, weights = labels_and_weights(source)
-    predicted = model.predict(source)
-    right = predicted == labels
-    total = weights.sum()
-    known = sorted({*model.classes_.tolist(), *source.classes.tolist()})
-    sizes = np.array([weights[labels == label].sum() for label in known])
-    counts = np.array(
-        [[weights[(labels == a) & (predicted == b)].sum() for b in known] for a in known]
-        if len(known) <= FEW_CLASSES
-        else np.empty((0, 0))
-    )
-    recalls = [weights[right & (labels == label)].sum() for label in known]
-    there = sizes > 0
-    majority = known[int(sizes.argmax())] if majority is None else majority
-    return {
-        "rows": int(np.count_nonzero(weights)),
-        "accuracy": float(weights[right].sum() / total),
-        "majority_accuracy": float(weights[labels == majority].sum() / total),
+def measure(report: Any, majority: Any = None) -> dict[str, Any]:
+    """The figures of a ``separatrix.Report``; ``majority`` is the most frequent label."""
+    found: dict[str, Any] = report.figures
+    sizes = {one["label"]: one["weight"] for one in found["classes"]}
+    majority = max(sizes, key=lambda label: sizes[label]) if majority is None else majority
+    return found | {
+        "majority_accuracy": sizes.get(majority, 0.0) / sum(sizes.values()),
         "majority": majority,
-        "balanced_accuracy": float(np.mean(np.array(recalls)[there] / sizes[there])),
-        "log_loss": _log_loss(model, source, labels, weights),
-        "mistakes": float(weights[~right].sum()),
-        "confusion": {"labels": known, "counts": counts.tolist()} if counts.size else None,
-        "unknown_categories": dict(getattr(model, "unknown_categories_", {})),
+        "unknown_categories": dict(getattr(report.model, "unknown_categories_", {})),
     }
-
-
-def _log_loss(model: Any, source: Any, labels: NDArray[Any], weights: Array) -> float | None:
-    """Log loss, if the model gives probabilities and knows all labels."""
-    if not hasattr(model, "predict_proba") or not set(labels.tolist()) <= {
-        *model.classes_.tolist()
-    }:
-        return None
-    found = model.predict_proba(source)
-    own = found[np.arange(len(labels)), np.searchsorted(model.classes_, labels)]
-    logs = np.log(np.maximum(own, np.finfo(np.float64).tiny))
-    return float(-(weights * logs).sum() / weights.sum())
 
 
 PROOFS = {
@@ -193,6 +164,9 @@ PROOFS = {
     "classes can be separated. Give --l2 a number above 0.",
     "diverged": "It diverged: the objective ended above its start.",
     "max_iter": "It reached --max-iter before it had converged.",
+    "seconds": "Its time was over before it had converged.",
+    "validation": "The loss of held-out rows had not fallen for a while; these are the weights "
+    "where it was least.",
     "interrupted": "It was interrupted: this is the model of the last complete pass.",
 }
 

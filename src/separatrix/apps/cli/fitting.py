@@ -6,28 +6,28 @@ import os
 import time
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import separatrix
 
 from . import arguments as arg
+from .deciding import DecisionOptions
 from .inputs import Options, check_output, choice, in_memory, opened
+from .metrics import METRICS, check_metric
 from .output import console, print_json, say
 from .progress import Watch
-from .report import fit_report, show_fit
 from .search import fitted
-from .written import goes_to_stdout, write_recording
+from .strengths import L2_WITH_L1, given_l2, l1_settings
+from .written import check_model_name, check_report, goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
 SETTINGS: dict[str, Any] = {
-    "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
-    "random_state": 0,
+    "loss": "logistic", "standardize": True, "tol": arg.TOL, "max_iter": arg.MAX_ITER,
+    "class_weight": None, "random_state": 0,
 }  # fmt: skip
 """Default settings of classifiers."""
-L2_WITH_L1 = 1e-4
-"""Default with an l1; without an l1 the l2 is searched."""
+BY_SCORE = DecisionOptions()
 PARTIAL = {
     "fit": "the model of the last complete pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
@@ -39,11 +39,19 @@ def fit(
     target: arg.Target = None,
     loss: arg.Loss = SETTINGS["loss"],
     l1: Annotated[
-        float,
+        str | None,
         typer.Option(
-            help="Strength of the penalty that selects features: the others get weight 0."
+            help="Strength of the penalty that selects features: the others get weight 0. Or auto: "
+            "by cross-validation. [default: 0]"
         ),
-    ] = 0.0,
+    ] = None,
+    l1_ratio: Annotated[
+        str | None,
+        typer.Option(
+            help="Search both penalties: the share of l1 in them, above 0 and at most 1, or "
+            "several such as 0.5,1. Default: 1 with --l1 auto."
+        ),
+    ] = None,
     l2: Annotated[
         str | None,
         typer.Option(
@@ -57,25 +65,35 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", help="File for the model.")
     ] = "model.sep",
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Give every class the same weight.")
-    ] = False,
+    balanced: arg.Balanced = False,
     standardize: arg.Standardize = SETTINGS["standardize"],
-    tol: Annotated[
-        float,
-        typer.Option(help="Relative distance of the objective from its minimum to be proven."),
-    ] = SETTINGS["tol"],
-    max_iter: Annotated[int, typer.Option(help="Most passes.")] = SETTINGS["max_iter"],
+    tol: arg.Tol = SETTINGS["tol"],
+    max_iter: arg.MaxIter = SETTINGS["max_iter"],
     format: arg.Format = None,
     cache: Annotated[
         str | None,
         typer.Option(help="Folder for decoded rows, if they do not fit in memory."),
     ] = None,
+    threshold: arg.Threshold = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Cost of errors, by which the model decides: fp=1,fn=5, or 'a:b=5' for b "
+            "predicted for a, or a CSV file. The threshold of two classes is chosen on half of the "
+            "held-out rows, which are then not measured."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help=f"What the search for the penalty measures: {', '.join(METRICS)}."),
+    ] = None,
+    report: arg.Report = None,
     trace: Annotated[
         str | None,
         typer.Option(help="Write the fit step by step, as .json or .html; 2,000 rows at most."),
@@ -89,22 +107,29 @@ def fit(
     """
     if not 0.0 <= test < 1.0:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
-    choice("--loss", loss, arg.LOSSES)
+    choice("--loss", loss, arg.losses())
+    decide = DecisionOptions(threshold, cost)
+    decide.check()
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
-        dates=date or [],
+        dates=date or [], keep=keep or [],
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    settings |= _selection(l1, loss, trace)
-    strength = _penalty(l2, l1)
+    of_l1 = l1_settings(l1, l1_ratio, l2, loss, trace)
+    settings |= of_l1
+    strength = given_l2(l2, of_l1)
+    check_metric(metric, strength is None, loss)
+    check_model_name(output)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
-    found = fit_and_save(data, options, strength, settings, output, trace)
+    found = fit_and_save(data, options, strength, settings, output, trace, decide, metric, report)
     if json:
         print_json("fit", found)
     else:
+        from .report import show_fit
+
         show_fit(found, console(stderr=to_stdout))
     return report_end(found)
 
@@ -117,42 +142,6 @@ def report_end(found: dict[str, Any]) -> int:
     return CODE_INTERRUPTED
 
 
-def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
-    """The settings for an l1 other than 0."""
-    if not 0.0 <= l1 < np.inf:
-        raise ValueError(f"--l1 {l1:g}: expected a number, 0 or more")
-    if not l1:
-        return {}
-    if not separatrix.get_loss(loss).smooth:
-        raise ValueError(
-            f"--l1 is not for --loss {loss}, which is not smooth: use --loss squared_hinge or "
-            "logistic"
-        )
-    if trace is not None:
-        raise ValueError(
-            f"--trace {trace}: steps are recorded for the l2 penalty only; leave out --l1 or "
-            "--trace"
-        )
-    return {"l1": l1}
-
-
-def _penalty(l2: str | None, l1: float) -> float | None:
-    """A number, or None for auto."""
-    if l2 is None and l1:
-        return L2_WITH_L1
-    if l2 == "auto" and l1:
-        raise ValueError("--l2 auto searches without --l1: with --l1, give --l2 a number, or 0")
-    if l2 is None or l2 == "auto":
-        return None
-    try:
-        found = float(l2)
-    except ValueError:
-        found = -1.0
-    if not 0.0 <= found < np.inf:
-        raise ValueError(f"--l2 {l2}: expected a number, 0 or more, or auto")
-    return found
-
-
 def fit_and_save(
     data: list[str],
     options: Options,
@@ -160,18 +149,27 @@ def fit_and_save(
     settings: dict[str, Any],
     output: str,
     trace: str | None = None,
+    decide: DecisionOptions = BY_SCORE,
+    metric: str | None = None,
+    report: str | None = None,
 ) -> dict[str, Any]:
     """Fit, save the model, and return everything that is reported."""
+    from .report import fit_report
+
     check_output(output, *data)
+    check_report(report, output, trace, *data)
     if trace is not None:
         check_output(trace, *data)
         if os.path.realpath(trace) == os.path.realpath(output) != os.devnull:
             raise ValueError(f"--trace {trace}: this is the file of the model; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
-        source = options.read(paths)
+        source = options.read(paths, several=True)
+        if source.labels is not None:
+            return _fit_labels(data, source, l2, settings, output, trace, watch)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
+        costs = decide.checked_costs(source, settings)
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
@@ -179,8 +177,9 @@ def fit_and_save(
                 "--cache FOLDER keeps them decoded."
             )
         began = time.perf_counter()
-        model, interrupted = fitted(rows, l2, settings, watch)
+        model, interrupted = fitted(rows, l2, settings, watch, metric)
         seconds = time.perf_counter() - began
+        decide.apply(model, costs, source.validation)
         separatrix.save(model, output)
         if trace is not None:
             watch.stage("Recording")
@@ -188,13 +187,40 @@ def fit_and_save(
             write_recording(trace, recording.to_json, recording.to_html)
         watch.stage("Measuring")
         try:
-            found = fit_report(data, source, rows, model)
+            found = fit_report(data, source, rows, model, report)
             found["findings"] += options.doubts(source)
         except KeyboardInterrupt as error:
             message = f"the model is in {output}, but was not measured"
             raise KeyboardInterrupt(message) from error
     found["model"] |= {"file": output, "seconds": seconds}
     return found | {"interrupted": interrupted}
+
+
+def _fit_labels(
+    data: list[str],
+    source: Any,
+    l2: float | None,
+    settings: dict[str, Any],
+    output: str,
+    trace: str | None,
+    watch: Watch,
+) -> dict[str, Any]:
+    """``fit_and_save`` for several targets."""
+    from .labels import L2, fit_labels, label_report
+
+    if trace is not None:
+        raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
+    if "l1_ratio" in settings:
+        raise ValueError("--l1 auto and --l1-ratio search for one target: give --l1 a number")
+    if l2 is None:
+        say(f"The search for l2 is for one target: l2 = {L2:g} here, unless --l2 says more.")
+    rows = in_memory(source)
+    model, seconds = fit_labels(rows, source, l2, settings, watch)
+    separatrix.save(model, output)
+    watch.stage("Measuring")
+    found = label_report(data, source, rows, model)
+    found["model"] |= {"file": output, "seconds": seconds}
+    return found | {"interrupted": "fit" if model.stop_ == "interrupted" else None}
 
 
 def _check_recorded(trace: str, rows: int) -> None:

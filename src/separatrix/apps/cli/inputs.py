@@ -18,11 +18,8 @@ from typing import Any, NamedTuple
 
 import separatrix
 
-from ...data.files.encoding.encoders import DATE_PARTS
-from ...data.files.encoding.suspects import ColumnWarning, suspects
-from ...data.files.readers.formats import FORMATS, TABLES, known_format, table_format
 from ...numeric.replaced import check_file_path
-from . import skops_files
+from .arguments import joined_names
 from .output import say
 from .thresholds import MEMORY_BYTES
 
@@ -44,24 +41,41 @@ class Options:
     features: list[str] | None = None
     dates: list[str] = field(default_factory=list)
     """As given, ``column:part,part``."""
+    keep: list[str] = field(default_factory=list)
 
-    def read(self, paths: list[str]) -> Any:
-        """Read the rows as a source; missing labels are an error."""
+    def read(self, paths: list[str], several: bool = False) -> Any:
+        """Read the rows as a source; missing labels are an error.
+
+        ``several``: the target may be several columns.
+        """
+        from ...data.files.encoding.suspects import ColumnWarning
+        from .labels import columns_of
+
+        target = columns_of(self.target, paths, self.format)
+        if isinstance(target, list) and not several:
+            raise ValueError(
+                f"--target {self.target}: expected one column of labels; fit, predict, evaluate "
+                "and certify take several"
+            )
         if self.missing is not None:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
-            "target": self.target, "weight": self.weight, "format": self.format,
+            "target": target, "weight": self.weight, "format": self.format,
             "cache": self.cache, "validation": self.test or None,
         }  # fmt: skip
         if self.has_columns(paths):
             categories = dict.fromkeys(self.as_category, "onehot")
             given |= {"drop": self.drop, "missing": self.missing or "indicator"}
+            given |= {"keep": self.keep} if self.keep else {}
             given |= {} if self.features is None else {"features": self.features}
             given |= {"categorical": categories} if categories else {}
             given |= {"dates": dict(map(date_parts, self.dates))} if self.dates else {}
-        elif self.drop or self.as_category or self.dates or self.missing not in (None, "error"):
+        elif (
+            self.keep or self.drop or self.as_category or self.dates
+            or self.missing not in (None, "error")
+        ):  # fmt: skip
             raise ValueError(
-                f"{paths[0]} has numbers without names: --drop, --as-category, --date and "
+                f"{paths[0]} has numbers without names: --keep, --drop, --as-category, --date and "
                 "--missing are about columns"
             )
         with warnings.catch_warnings():
@@ -73,7 +87,7 @@ class Options:
                 f"{paths[0]}: which column contains the labels? Use --target NAME; the columns are "
                 f"{', '.join(names)}"
             )
-        if len(source.classes) < 2:
+        if len(source.classes) < 2 and source.labels is None:
             raise ValueError(
                 f"{paths[0]}: every row has the label {source.classes.tolist()[0]!r}; expected two "
                 "classes or more"
@@ -82,14 +96,18 @@ class Options:
 
     def has_columns(self, paths: list[str]) -> bool:
         """Whether the files are tables."""
+        from ...data.files.readers.formats import TABLES, known_format
+
         return (self.format or known_format(paths[0])) in (*TABLES, None)
 
     def doubts(self, source: Any) -> list[dict[str, str]]:
         """Columns that are probably dates or names of rows, as findings."""
+        from ...data.files.encoding.suspects import suspects
+
         encoding = getattr(source.reading, "encoding", None)
         found = []
         for each in suspects(encoding, source.n_rows, self.as_category):
-            name = shlex.quote(each.column)
+            name = shlex.quote(joined_names([each.column]))
             advice = f"leave it out by --drop {name}"
             if each.is_dates:
                 parts = shlex.quote(f"{each.column}:year,month,weekday")
@@ -108,6 +126,8 @@ class Options:
 
 def date_parts(given: str) -> tuple[str, list[str]]:
     """A column and the parts of its dates that are used."""
+    from ...data.files.encoding.encoders import DATE_PARTS
+
     column, colon, parts = given.rpartition(":")
     if not colon or not column:
         raise ValueError(
@@ -156,7 +176,9 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
 
     A fingerprint shows whether the file is that of the fit; another file is not split.
     """
-    given = {"target": target, "format": format}
+    from .labels import columns_of
+
+    given = {"target": columns_of(target, paths, format), "format": format}
     split = getattr(model, "split_", None)
     if split is not None:
         try:
@@ -182,6 +204,8 @@ def _named(paths: list[str], read: Any) -> Any:
 @contextmanager
 def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
     """Paths that can be read repeatedly; ``-`` is standard input, copied to a temporary file."""
+    from ...data.files.readers.formats import FORMATS, table_format
+
     if format is not None:
         choice("--format", format, FORMATS)
     if data != ["-"]:
@@ -266,7 +290,11 @@ def any_model(path: str) -> Any:
             "skops.io.dump(model, 'model.skops') and certify that"
         )
     _check_there(path)
-    return skops_files.loaded(path) if path.endswith(".skops") else separatrix.load(path)
+    if not path.endswith(".skops"):
+        return separatrix.load(path)
+    from . import skops_files
+
+    return skops_files.loaded(path)
 
 
 def check_output(path: str, *inputs: str) -> None:

@@ -11,10 +11,8 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .figures import fit_facts, important, proof_line, selection_line
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
-from .report import show_coefficients
 from .written import goes_to_stdout
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
@@ -22,12 +20,17 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
     """Show a model file: what was fitted, how the fit ended, its strongest features."""
+    from .deciding import decision_facts, decision_words
+    from .figures import fit_facts, important, proof_line, selection_line
+    from .report import show_coefficients
+
     estimator = loaded(model)
     split = getattr(estimator, "split_", None)
     found: dict[str, Any] = {
         "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
         "columns": _columns(estimator),
         "held_out": None if split is None else split.held_out or None,
+        "decision": decision_facts(estimator),
         "coefficients": important(estimator),
     }
     if json:
@@ -45,6 +48,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         ("classes", ", ".join(map(str, facts["classes"]))),
         ("features", f"{facts['features']:,}"),
         ("columns", None if found["columns"] is None else ", ".join(found["columns"])),
+        ("predicts", decision_words(estimator)),
         ("held out", found["held_out"] and f"{percent(found['held_out'])} of the rows"),
     ]
     lines = [each for each in about if each[1] is not None]

@@ -7,9 +7,9 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -44,6 +44,8 @@ def print_json(command: str, found: dict[str, Any]) -> None:
 
 def plain(value: Any) -> Any:
     """Convert to JSON types: numbers that are not finite become null."""
+    import numpy as np
+
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -85,7 +87,7 @@ def table(
 
 def shown(value: Any) -> str:
     """Format a number with a readable number of digits."""
-    if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
+    if not isinstance(value, Real) or isinstance(value, Integral):
         return "" if value is None else str(value)
     return f"{value:.4g}"
 

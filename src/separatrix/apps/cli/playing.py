@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ..playground import links
 from .inputs import check_output
 from .output import say
 from .written import write_recording
@@ -28,6 +27,8 @@ def playground(
     ] = None,
 ) -> None:
     """Place points, press Step, and watch a classifier learn; Ctrl-C ends it."""
+    from ..playground import links
+
     state = links.opened(link) if link else {}
     if trace is not None:
         if not state:

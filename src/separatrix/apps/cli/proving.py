@@ -5,13 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-
 import separatrix
 
 from . import arguments as arg
-from .figures import class_counts, labels_and_weights
+from . import suggestions
 from .inputs import (
     Judged,
     Options,
@@ -31,6 +28,7 @@ CODE_NOT_SEPARABLE = 3  # exit code of `check` on data that is not separable
 def check(
     data: arg.Data,
     target: arg.Target = None,
+    keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
     date: arg.Date = None,
@@ -40,7 +38,8 @@ def check(
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
     options = Options(
-        target, None, drop or [], as_category or [], missing, format, dates=date or []
+        target, None, drop or [], as_category or [], missing, format, dates=date or [],
+        keep=keep or [],
     )  # fmt: skip
     found, words = checked(data, options)
     if json:
@@ -52,6 +51,8 @@ def check(
 
 def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
     """The verdict on the rows of files, as plain data and as text."""
+    from .figures import class_counts
+
     with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
@@ -60,7 +61,9 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        words, proven = str(verdict), verdict.to_dict()  # these compute with the rows
+        rest = "margin" if verdict.verdict == "separable" else "certificate"
+        watch.stage(f"The rows are {verdict.verdict}; computing the {rest}")
+        words, proven = str(verdict), verdict.to_dict()
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
     return {"data": facts, "separability": proven}, words
 
@@ -116,13 +119,19 @@ def _certified(
     estimator: Any, paths: list[str], target: str | None, format: str | None
 ) -> tuple[Any, Any]:
     """Certify a scikit-learn model, with columns in its own order if it knows their names."""
+    from .figures import labels_and_weights
+    from .labels import indicator_and_weights
+
     options = Options(target=target, missing="error", format=format)
     names = getattr(estimator, "feature_names_in_", None)
     options.features = None if names is None else [str(name) for name in names]
-    rows = rows_in_memory(options.read(paths), "certify")
-    labels, weights = labels_and_weights(rows)
+    rows = rows_in_memory(options.read(paths, several=True), "certify")
+    several = rows.labels is not None
+    labels, weights = (indicator_and_weights if several else labels_and_weights)(rows)
     X = rows.block().X
-    if not isinstance(X, np.ndarray):
+    if hasattr(X, "indptr"):
+        from scipy.sparse import csr_array
+
         X = csr_array((X.data, X.indices, X.indptr), shape=(len(labels), rows.n_features))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -149,9 +158,17 @@ def diagnose(
         found = separatrix.diagnose(estimator, rows)
     if json:
         facts = of.facts(data) | {"in_memory": True}
-        print_json("diagnose", {"model": model, "data": facts} | found.to_dict())
+        plain = found.to_dict()
+        for finding, each in zip(found.findings, plain["findings"], strict=True):
+            each["options"] = suggestions.options(finding.changes)
+        print_json("diagnose", {"model": model, "data": facts} | plain)
         return
     print_rows(of)
     out = console()
     out.print(f"{counted(rows.n_rows, 'row')} in memory.")
-    out.print(printable(found))
+    if found.healthy:
+        out.print(printable(found))
+    for number, finding in enumerate(found.findings, 1):
+        options = suggestions.options(finding.changes)
+        remedy = f"in Python: {finding.remedy}" if options is None else f"fit again with {options}"
+        out.print(printable(f"{number}. {finding.sentence}\n   {remedy}"), soft_wrap=True)

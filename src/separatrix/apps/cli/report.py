@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 import separatrix
 
+from . import suggestions
+from .deciding import report_weights
 from .figures import (
+    FEW_CLASSES,
     data_facts,
     data_lines,
     fit_facts,
@@ -22,21 +26,36 @@ from .output import counted, percent, printable, table
 from .progress import NARROW
 
 
-def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str, Any]:
-    """Everything that is reported of a fit."""
+def fit_report(
+    data: list[str], source: Any, rows: Any, model: Any, page: str | None = None
+) -> dict[str, Any]:
+    """Everything that is reported of a fit; ``page`` is the file of the HTML report."""
     sizes = source.class_weight_sums()
     majority = source.classes.tolist()[int(sizes.argmax())]
     held_out = source.validation
     facts = data_facts(" ".join(data), source, rows)
+    name = " ".join(data)
+    training = separatrix.Report(model, rows, title=f"{name}: training rows")
+    judged, weights = None, None
+    if held_out is not None:
+        weights = report_weights(model, held_out)
+        judged = separatrix.Report(
+            model, held_out, sample_weight=weights, title=f"{name}: held-out rows"
+        )
+    if page is not None:
+        (judged or training).save(page)
+    chosen_on = 0 if weights is None else held_out.n_rows - np.count_nonzero(weights)
     return {
         "data": facts,
         "split": {
             "training_rows": source.n_rows,
             "held_out_rows": 0 if held_out is None else held_out.n_rows,
+            "threshold_rows": int(chosen_on),
         },
         "model": fit_facts(model),
-        "held_out": None if held_out is None else measure(model, held_out, majority),
-        "training": measure(model, rows, majority),
+        "decision": training.decision,
+        "held_out": None if judged is None else measure(judged, majority),
+        "training": measure(training, majority),
         "coefficients": important(model, rows),
         "findings": _findings(model, source, rows),
     }
@@ -47,12 +66,20 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
     found = []
     if rows is not source:
         for finding in separatrix.diagnose(model, rows).findings:
-            found.append({"cause": finding.cause, "sentence": finding.sentence})
+            options = suggestions.options(finding.changes)
+            advice = "" if options is None else f" Fit again with {options}."
+            sentence = finding.sentence + advice
+            found.append({"cause": finding.cause, "sentence": sentence, "options": options})
     return found
 
 
 def show_fit(found: dict[str, Any], out: Console) -> None:
     """Print the report of a fit."""
+    if "labels" in found["data"]:
+        from .labels import show_label_fit
+
+        show_label_fit(found, out)
+        return
     for line in data_lines(found["data"]):
         out.print(printable(line))
     split, model = found["split"], found["model"]
@@ -60,6 +87,9 @@ def show_fit(found: dict[str, Any], out: Console) -> None:
         f"{counted(split['training_rows'], 'row')} for training, {split['held_out_rows']:,} held "
         "out for measuring.\n"
     )
+    if split["threshold_rows"]:
+        n = counted(split["threshold_rows"], "held-out row")
+        out.print(f"The threshold was chosen on {n}, which are not measured.")
     how = " (found by cross-validation)" if model["l2_found"] else ""
     l1 = f"l1 = {model['l1']:.3g}, " if model["l1"] else ""
     out.print(
@@ -69,6 +99,8 @@ def show_fit(found: dict[str, Any], out: Console) -> None:
     out.print(proof_line(model))
     if model["selection"] is not None:
         out.print(selection_line(model))
+    if found["training"]["decision"] is not None:
+        out.print(printable(found["decision"]))
     show_measures(out, {"held out": found["held_out"], "training": found["training"]})
     show_coefficients(out, found["coefficients"])
     for finding in found["findings"]:
@@ -84,23 +116,45 @@ def show_measures(out: Console, measures: dict[str, dict[str, Any] | None]) -> N
         ("accuracy", lambda m: percent(m["accuracy"])),
         ("majority class", lambda m: percent(m["majority_accuracy"])),
         ("balanced accuracy", lambda m: percent(m["balanced_accuracy"])),
+        ("AUC", lambda m: m["auc"]),
+        ("average precision", lambda m: m["average_precision"]),
         ("log loss", lambda m: m["log_loss"]),
+        ("Brier score", lambda m: m["brier"]),
+        ("calibration error", lambda m: m["calibration_error"]),
+        ("cost per row", lambda m: m["mean_cost"]),
         ("mistakes", lambda m: f"{m['mistakes']:,g}"),
     ]
     lines = [[name, *(of(found) for found in known.values())] for name, of in figures]
-    out.print(table("Performance", ["", *known], (line for line in lines if any(line[1:]))))
+    lines = [line for line in lines if any(value not in (None, "") for value in line[1:])]
+    out.print(table("Performance", ["", *known], lines))
     first = next(iter(known.values()))
+    show_classes(out, next(iter(known)), first)
     if first["confusion"] is not None:
         labels = [str(label) for label in first["confusion"]["labels"]]
         counts = [[f"{n:,g}" for n in row] for row in first["confusion"]["counts"]]
         rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
         title = f"Rows {next(iter(known))}: true class down, predicted across"
         out.print(table(title, ["", *labels], rows))
+    for text in first["undefined"]:
+        out.print(printable(f"Undefined: {text}."))
     for column, count in first["unknown_categories"].items():
         out.print(
             printable(f"{count:,} values of {column!r} were not in the training rows."),
             style="yellow",
         )
+
+
+def show_classes(out: Console, name: str, found: dict[str, Any]) -> None:
+    """Print precision, recall and F1 of each class, and their means."""
+    lines = [[str(one["label"]), *_three(one)] for one in found["classes"][:FEW_CLASSES]]
+    if len(found["classes"]) > FEW_CLASSES:
+        lines = []  # only their means
+    lines.append(["mean", *_three(found["macro"])])
+    out.print(table(f"By class, {name}", ["", "precision", "recall", "F1"], lines))
+
+
+def _three(found: dict[str, Any]) -> list[str]:
+    return [percent(found[name]) for name in ("precision", "recall", "f1")]
 
 
 def show_coefficients(out: Console, found: list[dict[str, Any]]) -> None:

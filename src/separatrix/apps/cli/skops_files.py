@@ -39,6 +39,8 @@ TRUSTED: dict[str, set[tuple[str, str]]] = {
         ("sklearn.linear_model._ridge", "RidgeClassifier"),
         ("sklearn.linear_model._ridge", "RidgeClassifierCV"),
         ("sklearn.linear_model._stochastic_gradient", "SGDClassifier"),
+        ("sklearn.multiclass", "OneVsRestClassifier"),
+        ("sklearn.multiclass", "_ConstantPredictor"),  # of a label that does not vary
         ("sklearn.svm._classes", "LinearSVC"),
         ("sklearn.preprocessing._data", "MaxAbsScaler"),
         ("sklearn.preprocessing._data", "MinMaxScaler"),
@@ -236,7 +238,8 @@ class _Reader:
         defaults = {one.name: one.default for one in inspect.signature(cls).parameters.values()}
         estimator = cls.__new__(cls)
         estimator.__setstate__(defaults | attributes)
-        estimator._validate_params()
+        if hasattr(cls, "_parameter_constraints"):  # a constant predictor has no parameters
+            estimator._validate_params()
         if hasattr(estimator, "_validate_steps"):
             estimator._validate_steps()
         return estimator

@@ -6,17 +6,16 @@ import csv
 import io
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from ...data.files.readers.formats import known_format
+import separatrix
+
 from . import arguments as arg
+from .deciding import DecisionOptions, report_weights
 from .dialect import Dialect, with_decimal
-from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
-from .report import show_measures
-from .written import goes_to_stdout, written
+from .written import check_report, check_table_name, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables
 
@@ -40,6 +39,7 @@ def predict(
         raise ValueError(f"--proba: the loss {estimator.loss!r} does not define probabilities")
     if output != "-":
         check_output(output, model, *data)
+        check_table_name(output)
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)
@@ -52,7 +52,14 @@ def predict(
                 f"{count:,} values of {column!r} were not in the fit: they count as no category."
             )
         )
-    if json:
+    if json and getattr(estimator, "multilabel_", False):
+        from .labels import predicted_counts
+
+        rows = {"output": output} | predicted_counts(estimator, found)
+        print_json("predict", rows | {"unknown_categories": unknown})
+    elif json:
+        import numpy as np
+
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
         rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
@@ -62,6 +69,10 @@ def predict(
 def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     """The columns to add."""
     try:
+        if getattr(model, "multilabel_", False):
+            from .labels import columns_to_add
+
+            return columns_to_add(model, paths, proba)
         found = {"prediction": model.predict(paths)}
         if proba:
             each = model.predict_proba(paths).T
@@ -72,6 +83,8 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:
+    from ...data.files.readers.formats import known_format
+
     binary = known_format(output) in BINARY
     if paths and known_format(paths[0]) in BINARY:
         _write_arrow(paths, found, file, output if binary else None)
@@ -130,6 +143,8 @@ def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
+    from ...data.files.readers.formats import known_format
+
     parquet = known_format(paths[0]) == "parquet"
     rows = ds.dataset(paths, format="parquet" if parquet else "ipc")
     names = _new_names(rows.schema.names, found)
@@ -156,21 +171,47 @@ def evaluate(
     model: arg.Model,
     data: arg.Data,
     target: arg.Target = None,
+    threshold: arg.Threshold = None,
+    report: arg.Report = None,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
     """Measure a model on labelled rows that it was not fitted to.
 
-    On the file of its fit, only the held-out rows are used; on any other file, all rows.
+    On the file of its fit, only the held-out rows are used, without those that chose its threshold;
+    on any other file, all rows. With --threshold the model decides by another one, for this once.
     """
+    from .figures import class_counts, measure
+    from .labels import measured, show_label_figures
+    from .report import show_measures
+
     estimator = loaded(model)
+    check_report(report, model, *data)
     with opened(data, format) as paths:
         of = judged(estimator, paths, target, format)
         rows = of.rows if of.held_out is None else of.held_out
         if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column contains the labels? Use --target NAME")
-        found = measure(estimator, rows)
-    facts = of.facts(data, by=rows) | {"classes": class_counts(rows)}
+        several = rows.labels is not None
+        weights = judge = None
+        if several:
+            if threshold is not None or report is not None:
+                raise ValueError(
+                    f"{model} predicts several labels for a row: --threshold and --report are for "
+                    "models of classes"
+                )
+            found = measured(estimator, rows)
+        else:
+            weights = None if of.held_out is None else report_weights(estimator, rows)
+            DecisionOptions(threshold).apply(estimator, None, None)
+            judge = separatrix.Report(
+                estimator, rows, sample_weight=weights, title=f"{model} on {' '.join(data)}"
+            )
+            found = measure(judge)
+            if report is not None:
+                judge.save(report)
+    facts = of.facts(data, by=rows)
+    facts |= {"labels": rows.labels.names} if several else {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
@@ -180,4 +221,11 @@ def evaluate(
     elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
+    if judge is None:
+        show_label_figures(out, {"evaluated": found})
+        return
+    if weights is not None:
+        n = rows.n_rows - judge.figures["rows"]
+        out.print(f"{n:,} of these rows chose the threshold and are not measured.")
+    out.print(printable(judge.decision))
     show_measures(out, {"evaluated": found})

@@ -6,11 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...data.files.readers.formats import CODECS
 from ...numeric.replaced import descriptor_of, replaced
+from .inputs import check_output
+
+OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".html", ".sep")
+"""Suffixes of files that somebody may expect, but that predictions are not written as."""
 
 
 @contextmanager
@@ -20,6 +24,8 @@ def written(output: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    from ...data.files.readers.formats import CODECS
+
     codec = CODECS.get(Path(output).suffix)
     with replaced(Path(output)) as file:
         if codec is None:
@@ -31,6 +37,29 @@ def written(output: str) -> Iterator[Any]:
         raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115  Arrow does
         with pa.CompressedOutputStream(raw, codec) as compressed:
             yield compressed
+
+
+def check_table_name(output: str) -> None:
+    """Refuse names of formats that ``predict`` does not write."""
+    from ...data.files.readers.formats import known_format
+
+    suffix = Path(output).suffix.lower()
+    if suffix in OTHER_FORMATS or known_format(output) in ("svmlight", "npy"):
+        raise ValueError(
+            f"--output {output}: predictions are written as CSV, Parquet or Arrow; use a name that "
+            "ends in .csv, .parquet or .arrow"
+        )
+
+
+def check_model_name(output: str) -> None:
+    """Refuse names of formats that only ``export`` writes, and of tables."""
+    suffix = Path(output).suffix.lower()
+    to = {".onnx": "onnx", ".json": "json", ".sql": "sql", ".h": "c"}.get(suffix)
+    if to is not None:
+        raise ValueError(
+            f"--output {output}: fit writes a model file; use a name that ends in .sep, and then "
+            f"`separatrix export MODEL.sep --to {to}`"
+        )
 
 
 def goes_to_stdout(output: str, json: bool) -> bool:
@@ -47,3 +76,15 @@ def write_recording(path: str, to_json: Callable[[], str], to_html: Callable[[],
     text = to_html() if page else to_json()
     with written(path) as file:
         file.write(text.encode())
+
+
+def check_report(path: str | None, *others: str | None) -> None:
+    """Check that a report can be written there, before hours are spent on its contents."""
+    if path is None:
+        return
+    check_output(path, *[name for name in others if name is not None and Path(name).exists()])
+    for other in others:
+        if other is not None and os.path.realpath(path) == os.path.realpath(other) != os.devnull:
+            raise ValueError(f"--report {path}: this file is used otherwise; name another file")
+    if find_spec("matplotlib") is None:
+        raise ValueError("--report needs matplotlib for its plots: pip install 'separatrix[plot]'")

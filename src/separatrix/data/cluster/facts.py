@@ -38,7 +38,6 @@ class FactsOf:
     """Collects the facts about each part."""
 
     def __call__(self, part: Part, threads: int) -> tuple[list[PartFacts]]:
-        """Of one part."""
         if part.X is None:
             return ([PartFacts(part.number, 0)],)
         rows = host_rows_of(part.X)

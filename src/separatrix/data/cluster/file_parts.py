@@ -164,7 +164,6 @@ class Findings:
     """What each file shows about all files: types of columns, or the number of features."""
 
     def __call__(self, part: Part, threads: int) -> tuple[Any]:
-        """Of one part."""
         return (_file(part).findings(),)
 
 
@@ -176,7 +175,6 @@ class Surveyed:
     common: Any
 
     def __call__(self, part: Part, threads: int) -> tuple[Survey]:
-        """Of one part."""
         from ..files.encoding.survey import Survey
 
         reader = _file(part).open(self.common)
@@ -198,7 +196,6 @@ class Read:
     dtype: str
 
     def __call__(self, part: Part) -> None:
-        """Of one part."""
         pieces = list(decoded(_file(part).open(self.common), self.encoding, self.dtype))
         if not pieces:
             return

@@ -49,12 +49,10 @@ class Part:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of its rows."""
         return 0 if self.X is None else rows_of(self.X).nbytes
 
     @property
     def block(self) -> Block:
-        """All of its rows."""
         assert self.X is not None, "a part without rows has no block"
         return Block(self.X, self.y, self.weight, self.start)
 

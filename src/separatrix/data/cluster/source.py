@@ -51,17 +51,14 @@ class ClusterSource(Source):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return sum(facts.present for facts in self.facts)
 
     @property
     def length(self) -> int:
-        """Number of all rows, including those of weight 0."""
         return sum(self.lengths)
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return float(self.class_weight_sums().sum())
 
     def class_weight_sums(self) -> Array:
@@ -82,17 +79,14 @@ class ClusterSource(Source):
 
     @property
     def storage(self) -> Storage:
-        """How the rows of parts are stored."""
         return self.facts[0].storage
 
     @property
     def row_values(self) -> float:
-        """Values stored in a row, on average."""
         return sum(facts.values for facts in self.facts) / self.length
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
         return (self.dtype.itemsize + self.facts[0].index_bytes) * self.row_values
 
     @cached_property
@@ -120,7 +114,6 @@ class ClusterSource(Source):
             yield block
 
     def sample(self, size: int) -> InMemory:
-        """At most ``size`` random rows: the same at each call and for any parts."""
         counts = np.zeros(len(self.lengths), dtype=np.int64)
         counts[[facts.number for facts in self.facts]] = [facts.present for facts in self.facts]
         before = tuple((np.cumsum(counts) - counts).tolist())
@@ -130,7 +123,6 @@ class ClusterSource(Source):
         return rows
 
     def take(self, rows: Ints) -> InMemory:
-        """Some rows by their numbers, increasing."""
         (found,) = self.engine.total(Taken(rows))
         return Source.gathered(concatenated(found), self.classes)
 
@@ -177,7 +169,6 @@ class Advanced:
     change: RowChange
 
     def __call__(self, part: Part) -> None:
-        """Of one part."""
         if part.X is not None:
             part.kept[self.name] = self.change(part.block, part.kept.get(self.name))
 
@@ -189,7 +180,6 @@ class Forgotten:
     name: str
 
     def __call__(self, part: Part) -> None:
-        """Of one part."""
         part.kept.pop(self.name, None)
 
 
@@ -202,7 +192,6 @@ class EncodeLabels:
     dtype: str
 
     def __call__(self, part: Part) -> None:
-        """Of one part."""
         if part.X is None:
             return
         part.start, part.y = self.starts[part.number], encoded(part.y, self.classes)
@@ -230,7 +219,6 @@ class Sampled:
     """Rows that count before each part."""
 
     def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
-        """Those of one part."""
         if part.X is None:
             return None
         present, first = part.block.present, self.before[part.number]
@@ -246,7 +234,6 @@ class Taken:
     rows: Ints
 
     def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
-        """Those of one part."""
         if part.X is None:
             return None
         return ([taken(part.block, _between(self.rows, part.start, len(part.y)))],)

@@ -16,9 +16,11 @@ from ...numeric.types import AnyArray, Array
 from ...rows import Storage, host_rows_of
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..class_moments import ClassMoments
+from ..indicator import label_columns
 from ..source import InMemory, Source
 from ..sum import Sum, T
 from ..thresholds import BLOCK_BYTES
+from .encoding.label_sets import signs_of_words
 from .facts import starts
 from .held_out import held_out
 from .prefetch import prefetched
@@ -56,13 +58,32 @@ class FileSource(Source):
         self.target = f"the target{column} of {rows.reader.name}"
         self.n_features = facts.n_features
         present = facts.present() if rows.labelled else []
-        self.classes = np.unique(np.array([rows.codes.values[code] for code in present]))
-        self._labels = _labels_of_codes(rows.codes.values, self.classes)
+        several = None if rows.encoding is None else rows.encoding.target
+        if isinstance(several, tuple):
+            self._take_labels(several)
+        else:
+            self.classes = np.unique(np.array([rows.codes.values[code] for code in present]))
+            self._labels = _labels_of_codes(rows.codes.values, self.classes)
         lengths = facts.kept if not of_validation else _rest(facts.lengths, facts.kept)
         self._starts = starts(lengths)
         if facts.share and not of_validation:
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)
+
+    def _take_labels(self, names: tuple[str, ...]) -> None:
+        """Labels that do not exclude each other: codes are those of words of 0 and 1."""
+        facts, signs = self.rows.facts, signs_of_words(self.rows.codes.values, len(names))
+        trained, out = (sorted(side) for side in facts.counts)
+        self.labels = label_columns(signs[trained], np.array(names, dtype=object))
+        self.classes, self._labels = self.labels.classes, self.labels.encoded(signs)
+        constant = self.labels.constant
+        other = np.any((signs[out] != constant) & (constant != 0), axis=0)
+        if lost := np.flatnonzero(other).tolist():
+            which = "without" if constant[lost[0]] > 0 else "with"
+            raise ValueError(
+                f"validation={facts.share:g} holds out every row {which} the label "
+                f"{names[lost[0]]!r}: expected some to train on; hold out a smaller share."
+            )
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows:,} rows x {self.n_features:,} features"
@@ -123,6 +144,7 @@ class FileSource(Source):
     def sample(self, size: int) -> InMemory:
         """At most ``size`` random rows in memory; a model fitted to them can also read files."""
         found = super().sample(size)
+        found.labels = self.labels
         found.reading = self._with_split(found if size >= self.n_rows else self)
         return found
 
@@ -137,7 +159,8 @@ class FileSource(Source):
                 f"validation={facts.share:g} of {facts.n_rows} rows holds out none of weight > 0: "
                 "expected a larger share, or more rows."
             )
-        if lost := sorted(set(facts.counts[1]) - set(facts.counts[0])):
+        lost = sorted(set(facts.counts[1]) - set(facts.counts[0]))
+        if lost and self.labels is None:
             raise ValueError(
                 f"validation={facts.share:g} holds out every row of the class {values[lost[0]]!r}: "
                 "expected some of every class to train on; hold out a smaller share."
@@ -161,12 +184,16 @@ class FileSource(Source):
     def class_weight_sums(self) -> Array:
         """Sum of the weights of every class, known from the first pass."""
         sums, values = self.rows.facts.weights[self._side], self.rows.codes.values
+        if self.labels is not None:
+            of_codes = np.array([sums.get(code, 0.0) for code in range(len(values))])
+            has = of_codes @ (self._labels > 0)
+            return has if self.multilabel else np.array([of_codes.sum() - has, has])
         of_label = {values[code]: weight for code, weight in sums.items()}
         return np.array([of_label.get(label, 0.0) for label in self.classes.tolist()])
 
     def class_moments(self) -> ClassMoments | None:
         """Sums of every feature by class over the training rows, cached from one pass."""
-        if self._side or not len(self.classes):
+        if self._side or not len(self.classes) or self.labels is not None:
             return None
         moments = self.rows.running_moments()
         of_label = {label: code for code, label in enumerate(self.rows.codes.values)}

@@ -23,6 +23,7 @@ from .cutting import cut
 from .encoding.codes import LabelCodes
 from .encoding.decoding import decoded, refuse_mixed
 from .encoding.encoding import Encoding
+from .encoding.label_sets import target_names
 from .facts import Facts, check_weights
 from .held_out import held_out
 from .prefetch import prefetched
@@ -99,7 +100,7 @@ class StoredRows:
     def _first_pass(self) -> None:
         """Use guessed types; if a row contradicts them, start again with types from all rows."""
         if self.options is not None and isinstance(self.reader, TableReader):
-            self._reader = self.reader.guessed({*self._named, self.options.target or ""})
+            self._reader = self.reader.guessed({*self._named, *target_names(self.options.target)})
         try:
             self._survey_and_decode()
         except TypesRefuted:

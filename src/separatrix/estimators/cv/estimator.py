@@ -19,6 +19,7 @@ from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
+from ..foreign_parameters import translating
 from ..sparse import SparseModel
 from . import leave_one_out
 from .candidates import Candidates, checked_ratios, described, in_l2, in_strength, tried_penalty
@@ -54,8 +55,9 @@ class LinearClassifierCV(SparseModel):
         As in :class:`LinearClassifier`.
     l2s : int or array
         The number of values, on a logarithmic grid of eight decades that starts where the penalty
-        outweighs the data, and a warning says so if the smallest has the best score; or the values.
-        Not used with ``l1_ratio``.
+        outweighs the data; or the values. A warning says so if the largest or the smallest has the
+        best score, for three or more given values if it is better than all others by more than its
+        standard error. Not used with ``l1_ratio``.
     l1_ratio : None, float or list of float
         Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). If several are
         given, the best is used, and ``rule`` chooses along its path. None: the path in ``l2``.
@@ -80,8 +82,9 @@ class LinearClassifierCV(SparseModel):
     scoring : "loss", None, str or callable
         "loss": minus the mean loss of the held-out rows. None: accuracy, which for a rare class is
         often best where the features have no effect. Both are weighted within each fold, and folds
-        count equally, as in scikit-learn. Other values as in scikit-learn, without weights (with
-        "loo" only "accuracy", which is the same as None). The default, "warn", is "loss" with a
+        count equally, as in scikit-learn. Other values as in scikit-learn (with "loo" only
+        "accuracy", which is the same as None): for arrays without weights, for a source in memory
+        with those of its rows, without class weights. The default, "warn", is "loss" with a
         FutureWarning, because it was None before (for the perceptron loss, which is least at zero
         weights, it is still None, without a warning). The next version will not warn.
     rule : {"best", "one_standard_error"}
@@ -145,6 +148,8 @@ class LinearClassifierCV(SparseModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    decision_ : Decision
+        How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     objective_ : float
         The objective at ``coef_`` and ``intercept_``.
     gap_ : float or None
@@ -205,6 +210,7 @@ class LinearClassifierCV(SparseModel):
     cv_results_: dict[str, AnyArray]
     loo_check_: LeaveOneOutCheck
 
+    @translating
     def __init__(
         self,
         loss: str | Loss = "logistic",
@@ -257,6 +263,7 @@ class LinearClassifierCV(SparseModel):
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
+            self.__dict__.pop("decision_", None)
             scoring = self._scoring
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
             given = given_rows(self, X, y, sample_weight, metadata, scoring)
@@ -284,7 +291,7 @@ class LinearClassifierCV(SparseModel):
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(getattr(self, "l1_", 0.0))
         own_grid = checks.is_integer(self.l2s if self.l1_ratio is None else self.strengths)
-        if own_grid and (text := text_of_end(self.cv_results_, paths[0].name)):
+        if text := text_of_end(self.cv_results_, paths[0].name, own_grid):
             warnings.warn(text, UserWarning, stacklevel=2)
         if unfinished.values:
             warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)

@@ -18,14 +18,15 @@ DECADES = 8  # from the largest l2 of the grid to the smallest
 CONSTANT = 1e-7  # of its mean: a constant feature differs from it by no more, up to rounding
 
 
-def l2_path(l2s: Any, objective: Objective) -> Array:
-    """The values to try, from the largest."""
+def l2_path(l2s: Any, objective: Objective, smallest: float | None = None) -> Array:
+    """The values to try, from the largest; ``smallest`` is the end of the grid as a share of it."""
     wanted = "a whole number of 1 or more, or an array of positive values"
     if checks.is_integer(l2s):
         count = int(l2s)
         if count < 1:
             raise ValueError(f"l2s must be {wanted}, got {l2s!r}")
-        return _largest_l2(objective) * np.logspace(0.0, -DECADES, count)
+        decades = DECADES if smallest is None else -math.log10(smallest)
+        return _largest_l2(objective) * np.logspace(0.0, -decades, count)
     try:
         values = np.asarray(l2s, dtype=float)
     except (TypeError, ValueError):

@@ -10,6 +10,7 @@ from ...numeric.types import AnyArray, Array
 
 MOST_SPLITS = 100  # folds listed individually
 FEW_VALUES = 4  # of a penalty, listed individually
+NO_GAIN, CLEAR_GAIN = 0.01, 1.0  # of the standard error: differences of scores
 ARRIVED = ("optimal", "tol", "closed form")
 
 
@@ -63,22 +64,46 @@ def chosen(table: dict[str, AnyArray], rule: str) -> int:
     return int(np.argmax(within))
 
 
-def text_of_end(table: dict[str, AnyArray], name: str) -> str:
-    """A warning if only the smallest value of a grid has the best score; else empty.
+def text_of_end(table: dict[str, AnyArray], name: str, own_grid: bool) -> str:
+    """A warning if a value beyond the end of the path may have a better score; else empty.
 
-    The largest needs none: it outweighs the data, and a larger one would hardly differ from it.
+    Values that were given are a choice: the warning needs three or more of them, as one of two is
+    the best, and a clear gain. The largest strength of a grid of our own leaves only the bias, and
+    needs no larger one.
     """
     mean, values = table["mean_test_score"], table[name]
-    best = np.flatnonzero(mean == mean.max())
-    path = values
+    path = np.arange(len(values))
     if "l1_ratio" in table:
-        path = values[table["l1_ratio"] == table["l1_ratio"][best[0]]]
-    if len(path) < 2 or np.any(values[best] != path[-1]):
+        path = np.flatnonzero(table["l1_ratio"] == table["l1_ratio"][int(np.argmax(mean))])
+    if len(path) < (2 if own_grid else 3):
+        return ""
+    matters = NO_GAIN if own_grid else CLEAR_GAIN
+    for end, word in ((path[-1], "smaller"), (path[0], "larger")):
+        gain = mean[end] - np.delete(mean, end).max()
+        if gain > matters * table["standard_error"][end]:
+            return _at_the_end(name, float(values[end]), word, own_grid)
+    return ""
+
+
+def _at_the_end(name: str, value: float, word: str, own_grid: bool) -> str:
+    text = f"the best score is that of {name} = {value:.3g}, the {word[:-1]}st "
+    if not own_grid:
+        return (
+            f"{text}of the given values, so an even {word} one may be better: give {word} values "
+            "too, or their number for a grid that is made for these rows"
+        )
+    if word == "smaller":
+        return (
+            f"{text}of the grid, so an even smaller one may be better: scale the features "
+            "(standardize=True), or give smaller values, "
+            f"{'l2s' if name == 'l2' else 'strengths'}=np.geomspace(largest, smallest, number)"
+        )
+    if name != "l2":
         return ""
     return (
-        f"the best score is that of {name} = {path[-1]:.3g}, the smallest of the grid, so an even "
-        "smaller one may be better: scale the features (standardize=True), or give smaller values, "
-        f"{'l2s' if name == 'l2' else 'strengths'}=np.geomspace(largest, smallest, number)"
+        f"{text}of the grid, where the penalty outweighs the data: a model that hardly uses the "
+        "features does best on held-out rows, so they say little about the classes, or are too "
+        "many for these rows"
     )
 
 

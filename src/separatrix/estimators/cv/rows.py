@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -27,20 +28,27 @@ def given_rows(
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     if not isinstance(X, Source):
         source = clf._source(X, y, sample_weight)
-        return Given(source, clf.cv, metadata, X, np.asarray(copied_home(y, "y")))
-    if scoring not in (None, "loss"):
-        raise TypeError(
-            f"scoring={scoring!r} needs arrays, but {type(X).__name__} is a "
-            "source: set scoring=None or 'loss', or call fit(X, y)"
-        )
+        labels = np.asarray(copied_home(y, "y"))
+        return Given(source, _repeatable(clf.cv), metadata, X, labels)
     if not isinstance(X, InMemory):
+        if scoring not in (None, "loss"):
+            raise TypeError(
+                f"scoring={scoring!r} needs rows in memory, but {type(X).__name__} reads them "
+                "again in each pass: set scoring=None or 'loss'"
+            )
         folds = row_hash.check_folds(clf.cv, type(X).__name__)
         return Given(clf._given_source(X, y, sample_weight), folds, metadata)
     source = as_arrays(cast(InMemory, clf._given_source(X, y, sample_weight)))
     labels, cv = labels_of(source), clf.cv
     if checks.is_integer(cv):
         cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
-    return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
+    scored = None if scoring in (None, "loss") else as_arrays(X)
+    return Given(source, _repeatable(cv), metadata, np.empty((len(labels), 0)), labels, scored)
+
+
+def _repeatable(cv: Any) -> Any:
+    """The same folds for each ``l1_ratio``: an iterator of them would be empty for the second."""
+    return list(cv) if isinstance(cv, Iterator) else cv
 
 
 def occupied(settings: FitSettings, given: Given, standardize: bool) -> tuple[FitSettings, Given]:

@@ -72,6 +72,17 @@ def mean_scores(
     return mean
 
 
+def _check_every_class(test: Subset, scoring: Any) -> None:
+    """Check that a fold tests on rows of every class: else many measures are undefined."""
+    sums = test.class_weight_sums()
+    if not np.all(sums > 0.0):
+        lost = test.classes[sums == 0.0].tolist()[0]
+        raise ValueError(
+            f"a fold has no test rows of the class {lost!r}, and {name_of(scoring)} needs rows of "
+            "every class: use fewer folds, or scoring='loss'"
+        )
+
+
 def scorer_scores(
     clf: Any, scoring: Any, given: Given, test: Ints, weights: Iterable[Array]
 ) -> list[float]:
@@ -82,7 +93,12 @@ def scorer_scores(
 
     scorer, X, y = check_scoring(clf, scoring), given.X, given.y
     params = _check_method_params(X, given.metadata.score, indices=test)
-    X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
+    if given.scored is None:
+        X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
+    else:
+        X_test = Subset(given.scored, test)
+        params |= {} if X_test.weight is None else {"sample_weight": X_test.weight}
+        _check_every_class(X_test, scoring)
     found: list[float] = []
     for W in weights:
         clf.coef_, clf.intercept_ = W[:, :-1], W[:, -1]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...data import ArraySource, Source
+from ...data.in_memory import InBlocks
 from ...numeric.types import AnyArray, Ints
 
 
@@ -65,6 +66,8 @@ class Given(NamedTuple):
     metadata: Metadata
     X: Any = None
     y: Any = None
+    scored: InBlocks | None = None
+    """For scorers: the rows of a source with all features, without class weights."""
 
 
 class FoldSplit(NamedTuple):

@@ -6,24 +6,21 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...data.feature_map import FeatureMap
 from ...estimators.predictor import LinearPredictor
 from ...losses import Loss
-from ...numeric.dense import dense
-from ...numeric.types import Array
 from .certificate import Certificate
 from .claims import WeightsAsModel, claim_of, claim_of_weights
-from .minimum import Minimum, minimum
+from .minimum import HARDEST_FIRST, Minimum, minimum
+from .one_vs_rest import OneVsRestRemedies, claimed_by_estimators, is_one_vs_rest
 from .problems import Claimed, claimed
 from .remedies import ENOUGH, Remedies
 from .rows import Predictions, training_rows
+from .weights import fitted_weights
 
 __all__ = ["Certificate", "certify"]
-
-HARDEST_FIRST = ("overlapping", "quasi-separable", "separable")
 
 
 def certify(
@@ -45,8 +42,9 @@ def certify(
     ----------
     model : fitted classifier, or (coef, intercept)
         scikit-learn's LogisticRegression, LogisticRegressionCV, LinearSVC, SGDClassifier,
-        RidgeClassifier, RidgeClassifierCV or Perceptron; a linear classifier of this package; a
-        Pipeline that ends in one. Or weights (d,) or (k, d) with their biases (or None), for the
+        RidgeClassifier, RidgeClassifierCV or Perceptron; a OneVsRestClassifier of one of these,
+        fitted to an indicator matrix; a linear classifier of this package; a Pipeline that ends in
+        one. Or weights (d,) or (k, d) with their biases (or None), for the
         weighted mean of ``loss`` plus ``l2 * |w|^2``. A ValueError names what is not covered: L1
         penalties of losses that are not smooth, kernels, ensembles, early stopping, regression
         losses.
@@ -75,7 +73,8 @@ def certify(
     ``proven`` is False. If the infimum is 0, for the perceptron's loss or for classes that are
     separable without a penalty, the distance to it is not informative: ``relative_gap`` and
     ``flips`` are None, and ``verdict`` and ``mistakes`` describe the model. One class against the
-    rest is a separate problem for each class, and their gaps add up.
+    rest is a separate problem for each class, and their gaps add up; so do those of the labels of
+    an indicator matrix, where a row is a mistake if any of its labels is predicted wrongly.
 
     Examples
     --------
@@ -99,31 +98,18 @@ def certify(
                 "loss and l2 belong to weights, certify((coef, intercept), X, y, loss=..., "
                 f"l2=...): {type(clf).__name__} has its own"
             )
+        if is_one_vs_rest(clf):
+            posed = claimed_by_estimators(model, clf, X, y, sample_weight)
+            return _certificate(model, clf, posed, [minimum(each) for each in posed.problems])
         claim = claim_of(clf)
         check_is_fitted(clf)
     source = training_rows(model, clf, X, y, sample_weight)
-    W = weights_of(clf, len(source.classes))
+    W = fitted_weights(clf, source)
     features = None
     if getattr(clf, "scale_", None) is not None:  # the penalty applies to the scaled weights
         features = FeatureMap(source.n_features, clf._features.standardization)
     posed = claimed(claim, source, W, features)
     return _certificate(model, clf, posed, [minimum(problem) for problem in posed.problems])
-
-
-def weights_of(clf: Any, k: int) -> Array:
-    """(1 or k, d + 1), bias last."""
-    coef = dense(clf.coef_)
-    expected = 1 if k == 2 else k
-    bias = np.ravel(np.asarray(clf.intercept_, dtype=np.float64))
-    if len(coef) != expected or len(bias) not in (1, expected):
-        raise ValueError(
-            f"{coef.shape} weights and {len(bias)} biases do not fit {k} classes: expected "
-            f"{expected} rows of weights, and a bias for each"
-        )
-    W = np.column_stack([coef, np.broadcast_to(bias, expected)])
-    if not np.all(np.isfinite(W)):
-        raise ValueError("the model has weights that are not finite: its training has diverged")
-    return W
 
 
 def _certificate(model: Any, clf: Any, posed: Claimed, found: list[Minimum]) -> Certificate:
@@ -144,14 +130,15 @@ def _certificate(model: Any, clf: Any, posed: Claimed, found: list[Minimum]) -> 
     own = isinstance(clf, (LinearPredictor, WeightsAsModel))
     mistakes, flips = posed.source.total(Predictions(posed.weights, optimum, own))
     certificate = Certificate(
-        model=_name(model, clf), formula=posed.claim.in_words(posed.k), objective=objective,
+        model=_name(model, clf), formula=posed.in_words, objective=objective,
         bound=bound, gap=gap, proven=all(one.proven for one in found),
         tight=all(one.tight for one in found), minimum_exists=exists, infimum_is_zero=zero,
         verdict=verdict, mistakes=mistakes,
         flips=None if optimum is None else flips, n_rows=posed.source.length, remedy=None,
         optimum=None if optimum is None else (optimum[:, :-1].copy(), optimum[:, -1].copy()),
     )  # fmt: skip
-    return replace(certificate, remedy=_remedy(certificate, Remedies(model, clf, posed)))
+    remedies = OneVsRestRemedies if is_one_vs_rest(clf) else Remedies
+    return replace(certificate, remedy=_remedy(certificate, remedies(model, clf, posed)))
 
 
 def _name(model: Any, clf: Any) -> str:
@@ -159,7 +146,7 @@ def _name(model: Any, clf: Any) -> str:
     return name if model is clf else f"{name} in a pipeline"
 
 
-def _remedy(found: Certificate, remedies: Remedies) -> str | None:
+def _remedy(found: Certificate, remedies: Remedies | OneVsRestRemedies) -> str | None:
     if found.minimum_exists is False:
         return remedies.without_penalty()
     if found.infimum_is_zero:

@@ -67,8 +67,9 @@ class Claim:
                 "certify covers convex losses"
             )
 
-    def in_words(self, k: int) -> str:
-        """The objective as a formula; k is the number of classes."""
+    def in_words(self, k: int, labels: bool = False) -> str:
+        """The objective as a formula; k is the number of classes, or of labels of which rows may
+        have several."""
         over = {"": "the sum", "rows": "the sum over the rows, divided by their number,",
                 "weights": "the weighted mean"}[self.divided_by]  # fmt: skip
         factor = "" if self.share == 1.0 else f"{self.share:.6g} * "
@@ -84,7 +85,9 @@ class Claim:
             text += ", without a bias"
         elif self.intercept_scaling is not None:
             text += f", the bias penalised as the weight of a column of {self.intercept_scaling:g}"
-        if k > 2:
+        if labels:
+            text += ", summed over the labels"
+        elif k > 2:
             each = self.one_vs_rest or self.loss.for_classes(k).column_loss is not None
             text += ", summed over the classes, each against the rest" * each
             text += ", for all classes at once" * (not each)
@@ -243,7 +246,8 @@ def _ridge(model: Any) -> Claim:
 def _own(model: Any) -> Claim:
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
-    l1, groups = float(getattr(model, "l1", 0.0)), checked_groups(getattr(model, "groups", None))
+    l1 = float(getattr(model, "l1_", getattr(model, "l1", 0.0)))
+    groups = checked_groups(getattr(model, "groups", None))
     weights = getattr(model, "penalty_weights", None)
     given = model.get_params(deep=False).get("penalty")
     if given is not None:

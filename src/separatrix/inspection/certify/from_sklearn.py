@@ -20,10 +20,11 @@ from ...numeric import checks
 from ...penalties import L2, ElasticNet, Penalty
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
-from . import certify, weights_of
+from . import certify
 from .claims import CLAIMS, Claim, claim_of
 from .minimum import TOL
 from .rows import Transformed, mapped
+from .weights import weights_of
 
 OBJECTIVE = {
     "C", "Cs", "alpha", "alphas", "penalty", "l1_ratio", "l1_ratios", "loss", "intercept_scaling",

@@ -16,12 +16,14 @@ from ...solvers import choose
 from ...training.ending import CONVERGED
 from ...training.interrupt import passed_on
 from ...training.minimize import Result, minimize
+from ...training.no_minimum import column_sources
 from ...training.stopping import Stop
 from .problems import Problem
 
 TOL = 1e-6  # of the objective: tolerance of the fit
 MOST_PASSES = 1000  # of the fit: one that needs more is reported as not proven
 MOST_READS = 1000  # of the data, to decide whether it can be separated
+HARDEST_FIRST = ("overlapping", "quasi-separable", "separable")
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,17 @@ def minimum(problem: Problem) -> Minimum:
 
 
 def _verdict(objective: Objective) -> str | None:
-    """Whether the classes can be separated, if this many passes decide it."""
-    found = decide(objective.source, intercept=objective.intercept, most_reads=MOST_READS)
-    return None if found is None else found.verdict
+    """Whether the classes can be separated, if this many passes decide it.
+
+    Of several labels, the verdict on the one that is hardest to separate.
+    """
+    source, verdicts = objective.source, set()
+    for one in column_sources(source) if source.multilabel else [source]:
+        found = decide(one, intercept=objective.intercept, most_reads=MOST_READS)
+        if found is None:
+            return None
+        verdicts.add(found.verdict)
+    return min(verdicts, key=HARDEST_FIRST.index)
 
 
 def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minimum:

@@ -17,6 +17,7 @@ from ...data import Source
 from ...data.class_weighted import ClassWeighted
 from ...data.feature_map import FeatureMap
 from ...data.validation import ClassWeight, class_weights
+from ...estimators.label_columns import loss_for
 from ...numeric.types import Array
 from ...objective import Objective
 from ...penalties import L2, ElasticNet, GroupLasso, Penalty
@@ -53,6 +54,11 @@ class Claimed:
         """Number of classes."""
         return len(self.source.classes)
 
+    @property
+    def in_words(self) -> str:
+        """The claim as a formula."""
+        return self.claim.in_words(self.k, self.source.labels is not None)
+
     def joined(self, found: list[Array]) -> Array:
         """Combine the weights of all problems to the weights of one model."""
         W = np.concatenate(found)
@@ -77,7 +83,7 @@ def claimed(claim: Claim, source: Source, W: Array, features: FeatureMap | None 
         rows = mapped(rows, WithColumn(scaling), rows.n_features + 1)
         V = np.column_stack([W[:, :-1], W[:, -1] / scaling, np.zeros(len(W))])
     if not one_vs_rest:
-        loss = claim.loss.for_classes(k)
+        loss = loss_for(claim.loss, source)
         return Claimed(claim, source, W, (_problem(claim, loss, rows, V, features),))
     problems = []
     for number in range(k):

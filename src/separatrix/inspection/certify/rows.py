@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from ...data import ArraySource, Block, InMemory, Source, Sum
+from ...data.files.encoding.label_sets import signs_of_words
 from ...data.files.reading import is_path
-from ...data.labels import check_labels, class_numbers
+from ...data.indicator import indicator_source
+from ...data.labels import check_labels, class_numbers, signs_of
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
 from ...estimators.predictor import LinearPredictor
@@ -60,15 +62,27 @@ def _read(clf: LinearPredictor, X: Any, y: Any, sample_weight: Any) -> Source:
         y = np.concatenate([np.asarray(piece.y) for piece in pieces])
         if pieces[0].weight is not None:
             sample_weight = np.concatenate([np.asarray(piece.weight) for piece in pieces])
-    return _labelled(rows, y, sample_weight, clf)
+    names = None
+    if has_labels(clf) and isinstance(y, np.ndarray) and y.dtype.kind == "U":  # as files have them
+        y, names = signs_of_words(y.tolist(), len(clf.classes_)) > 0, clf.classes_
+    return _labelled(rows, y, sample_weight, clf, names)
 
 
-def _labelled(rows: RowsLike, y: Any, sample_weight: Any, clf: Any) -> ArraySource:
+def _labelled(
+    rows: RowsLike, y: Any, sample_weight: Any, clf: Any, names: AnyArray | None = None
+) -> ArraySource:
+    if has_labels(clf):
+        return indicator_source(rows, y, sample_weight, names=names)
     labels = check_labels(y)
     _same_classes(np.unique(labels), clf)
     return array_source(
         rows, labels, classes=getattr(clf, "classes_", None), sample_weight=sample_weight
     )
+
+
+def has_labels(clf: Any) -> bool:
+    """Whether a classifier was fitted to an indicator matrix."""
+    return bool(getattr(clf, "multilabel_", False))
 
 
 def _same_classes(found: AnyArray, clf: Any) -> None:
@@ -96,8 +110,15 @@ def _same_columns(source: Source, model: Any) -> None:
 
 def _checked(source: Source, clf: Any) -> Source:
     """Rows with the features and classes of the model, with some rows of every class."""
-    _same_classes(source.classes, clf)
-    d = dense(clf.coef_).shape[1]
+    own = getattr(clf, "_label_columns", None)
+    if own is None and source.labels is None:
+        _same_classes(source.classes, clf)
+    elif not has_labels(clf) or (own is not None and not own.same_as(source.labels)):
+        raise ValueError(
+            "y has other labels than the model, or other labels vary: pass the rows and labels "
+            "that it was trained on"
+        )
+    d = clf.n_features_in_ if own is None and has_labels(clf) else dense(clf.coef_).shape[1]
     if source.n_features != d:
         raise ValueError(
             f"X has {source.n_features} features, but the model {d}: pass the rows that it was "
@@ -196,7 +217,7 @@ class WithColumn(BlockMap):
 
 @dataclass(frozen=True)
 class OneAgainstRest(BlockMap):
-    """One class as +1 and the others as -1, with additional weights for its rows."""
+    """One class or label as +1 and the others as -1, with additional weights for its rows."""
 
     number: int
     weight: float = 1.0
@@ -208,7 +229,7 @@ class OneAgainstRest(BlockMap):
 
     def __call__(self, block: Block) -> Block:
         """The same rows with labels of two classes."""
-        y = np.where(block.y == self.number, 1.0, -1.0)
+        y = signs_of(block.y, self.number)
         weight = block.weight
         if self.weight != 1.0:
             weight = np.where(y > 0.0, self.weight, 1.0) * block.weights
@@ -229,23 +250,41 @@ class ClassCounts(Sum[tuple[Array]]):
 
 @dataclass(frozen=True)
 class Predictions(Sum[tuple[int, int]]):
-    """Number of rows that the model misclassifies, and that other weights predict differently."""
+    """Number of rows that the model misclassifies, and that other weights predict differently.
+
+    Of rows with several labels, those where any label is wrong or different.
+    """
 
     W: Array
     other: Array | None
     upper_on_tie: bool
-    """For two classes: the class of score 0."""
+    """For two classes or a label: the class of score 0."""
 
     def of(self, block: Block) -> tuple[int, int]:
         """The counts of one block."""
         if not len(block.y):
             return 0, 0
+        if block.y.ndim == 2:
+            return self._of_labels(block)
         own = self._classes(block.rows, self.W)
         wrong = own != class_numbers(block.y, 2 if len(self.W) == 1 else len(self.W))
         flips = (
             0 if self.other is None else int(np.sum(own != self._classes(block.rows, self.other)))
         )
         return int(wrong.sum()), flips
+
+    def _of_labels(self, block: Block) -> tuple[int, int]:
+        own = self._indicator(block.rows, self.W)
+        wrong = np.any(own != (block.y > 0), axis=1)
+        if self.other is None:
+            return int(wrong.sum()), 0
+        flips = np.any(own != self._indicator(block.rows, self.other), axis=1)
+        return int(wrong.sum()), int(flips.sum())
+
+    def _indicator(self, rows: Rows, W: Array) -> AnyArray:
+        scores = rows.scores(W)
+        has: AnyArray = scores >= 0.0 if self.upper_on_tie else scores > 0.0
+        return has
 
     def _classes(self, rows: Rows, W: Array) -> AnyArray:
         scores = rows.scores(W)

@@ -32,7 +32,7 @@ CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
 """In a tie, the earlier comes first."""
 
 
-def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
+def diagnose(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Diagnosis:
     """Find what is wrong with a fit, the worst first.
 
     ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,
@@ -59,6 +59,9 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
         The fit to examine.
     X, y : arrays, or a source in memory as X alone
         The rows of the fit.
+    sample_weight : array (n,), optional
+        The weights of the fit. Losses, shares of classes and accuracies are weighted means, and
+        rows of weight 0 are ignored. A source has its own weights.
 
     See Also
     --------
@@ -79,7 +82,7 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     >>> diagnosis.findings[0].remedy
     'clf.set_params(l2=0.0001).fit(X, y)'
     """
-    model = fitted_model(estimator, X, y)
+    model = fitted_model(estimator, X, y, sample_weight)
     found = [finding for cause in CAUSES if (finding := cause(model)) is not None]
     found.sort(key=lambda finding: -finding.harm)  # stable: ties keep the order above
     return Diagnosis(tuple(found), model.facts())

@@ -118,7 +118,7 @@ class HeldOut:
         blank = np.zeros((len(self.y), 1))
         source = ArraySource(blank, self.y, self.source.classes, self.source.weight)
         objective = replace(self.objective, source=source, penalty=L2(1.0))
-        W = _fitted(objective, self._stop)
+        W = fitted(objective, self._stop)
         return objective.value(W)[0]
 
     def _along(self, sample: InMemory, l2s: list[float]) -> list[Array]:
@@ -131,12 +131,12 @@ class HeldOut:
                 penalty = self.objective.penalty.with_l2(l2)
                 here = replace(self.objective, source=others, penalty=penalty)
                 with np.errstate(all="ignore"):  # a quick fit that overflows counts as no better
-                    W = _fitted(here, self._stop, W)
+                    W = fitted(here, self._stop, W)
                 found[out] = here.loss.value(self.y, others.scores(W))[out]
         return losses
 
 
-def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
+def fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
     """Approximate weights at the minimum; Ctrl-C ends the diagnosis, not a single fit."""
     with passed_on():
         return minimize(objective, choose(objective), stop=stop, start=start).weights
@@ -145,5 +145,5 @@ def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Arr
 def logistic_mistakes(objective: Objective, sample: InMemory) -> float:
     """Share of sampled rows that a quick logistic fit to them misclassifies."""
     loss = Logistic().for_classes(len(sample.classes))
-    W = _fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
+    W = fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
     return float(loss.mistakes(sample.y, sample.scores(W)).mean())

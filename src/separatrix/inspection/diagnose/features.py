@@ -10,6 +10,7 @@ import numpy as np
 from ...numeric.tolerances import LARGEST_FLOAT
 from ...numeric.types import Array, Ints
 from ...rows import rows_of
+from ..remedy_lines import Line
 from .comparison import SEED
 from .fitted import FittedModel
 from .report import Finding, plural
@@ -139,7 +140,7 @@ def constant(model: FittedModel) -> Finding | None:
     return Finding("constant features", text, evidence, dropping(model, at), 0.0)
 
 
-def dropping(model: FittedModel, at: Ints) -> str:
+def dropping(model: FittedModel, at: Ints) -> Line:
     """The line that fits again without some features."""
     X = "clf[:-1].transform(X)" if model.piped else "X"
     if model.sparse:
@@ -148,7 +149,8 @@ def dropping(model: FittedModel, at: Ints) -> str:
     else:
         cut = f"np.delete(np.asarray({X}), {at.tolist()}, axis=1)"
     fit = "clf = clf[-1].fit(X, y)" if model.piped else "clf.fit(X, y)"
-    return f"X = {cut}; {fit}"
+    columns = model.columns_of(at)
+    return Line(f"X = {cut}; {fit}", **({} if columns is None else {"drop": columns}))
 
 
 def duplicates(model: FittedModel) -> Finding | None:

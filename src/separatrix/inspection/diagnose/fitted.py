@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data import ArraySource, InMemory
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV
+from ...estimators.decision import Deciding
 from ...losses import Loss
 from ...losses.rivals import predicted_numbers
 from ...numeric.lazy import cached_property
@@ -41,6 +42,8 @@ class FittedModel:
     labels: AnyArray
     source: InMemory
     objective: Objective
+    weight: Array | None = None
+    """Weights of the rows, all above 0, without class weights; None for 1 each."""
 
     # ---- the estimator -------------------------------------------------------------------
 
@@ -85,7 +88,7 @@ class FittedModel:
         gap = getattr(self.clf, "gap_", None)
         return None if gap is None else float(gap)
 
-    def setting(self, **parameters: Any) -> str:
+    def setting(self, **parameters: Any) -> remedy_lines.Line:
         """The line that sets parameters of the classifier and fits again."""
         if "l2" in parameters and self.clf.get_params(deep=False).get("penalty") is not None:
             parameters["penalty__l2"] = parameters.pop("l2")  # both are an error
@@ -95,7 +98,7 @@ class FittedModel:
         """The line that replaces the classifier by another one."""
         return remedy_lines.replacing(self.estimator, classifier)
 
-    def scaling(self) -> str:
+    def scaling(self) -> remedy_lines.Line:
         """The line that scales the features, directly before the classifier."""
         return remedy_lines.scaling(self.estimator, self.sparse)
 
@@ -125,9 +128,10 @@ class FittedModel:
 
     @cached_property
     def shares(self) -> Array:
-        """Share of the rows of each class."""
-        counts = np.array([np.sum(self.labels == c) for c in self.clf.classes_], dtype=float)
-        return counts / self.n
+        """Share of the rows of each class, by weight."""
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        sums = [float(weight[self.labels == c].sum()) for c in self.clf.classes_]
+        return np.array(sums) / float(weight.sum())
 
     @cached_property
     def sample(self) -> Ints:
@@ -188,6 +192,20 @@ class FittedModel:
             return f"feature {feature}"
         return repr(str(self._names[feature]))
 
+    def columns_of(self, features: Ints) -> list[str] | None:
+        """The columns of a table that have these features and no others; None if there are none."""
+        encoding = getattr(getattr(self.clf, "_reading", None), "encoding", None)
+        if encoding is None or encoding.n_features != self.source.n_features:
+            return None
+        wanted, found, first = set(features.tolist()), [], 0
+        for column in encoding.columns:
+            own = set(range(first, first + column.n_features))
+            first += column.n_features
+            if own <= wanted:
+                found.append(column.name)
+                wanted -= own
+        return None if wanted else found
+
     # ---- performance ----------------------------------------------------------------
 
     @cached_property
@@ -205,10 +223,12 @@ class FittedModel:
     def recalls(self) -> Array:
         """Share of each class that is predicted correctly; NaN for a class without rows."""
         classes = self.clf.classes_
-        right = classes[predicted_numbers(self.scores)] == self.labels
+        decide = self.clf._rule() if isinstance(self.clf, Deciding) else predicted_numbers
+        right = classes[decide(self.scores)] == self.labels
+        weight = np.ones(self.n) if self.weight is None else self.weight
         return np.array(
-            [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
-             for c in classes]
+            [np.average(right[self.labels == c], weights=weight[self.labels == c])
+             if np.any(self.labels == c) else np.nan for c in classes]
         )  # fmt: skip
 
     @property

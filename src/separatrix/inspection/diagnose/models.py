@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...estimators import LinearClassifier
+from ...estimators.cv.l2_path import outweighing_l2
 from ...numeric.dense import dense
-from .comparison import Gain
+from . import left_out
+from .comparison import LARGEST_L2, WORTH, Gain
 from .fitted import FittedModel
 from .report import Finding
 
 DOMINANT = 0.8  # share of the rows
 NO_BETTER = 0.25  # share of the other rows that may be correct next to the dominant class
+SAVED = 0.05  # share of the leave-one-out loss that is worth reporting
+PER_DECADE = 2  # penalties that are tried
 SMALLER = np.array([1e-1, 1e-2, 1e-4])  # factors of the penalty that are tried
 
 
@@ -67,6 +71,8 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
     """
     if not _can_judge(model):
         return None
+    if left_out.is_cheap(model.objective):
+        return _too_small_by_leaving_out(model)
     share = len(model.sample) / model.n
     l2 = model.l2 / share
     grid = model.held_out.grid(model.moments.deviation)
@@ -82,7 +88,33 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
     return _finding(model, "small", gain, float(tried[best]) * share, l2)
 
 
-def _finding(model: FittedModel, size: str, gain: Gain, better: float, tried: float) -> Finding:
+def _too_small_by_leaving_out(model: FittedModel) -> Finding | None:
+    """The same where it is cheap to leave out each row in turn, which is exact enough for less."""
+    largest = outweighing_l2(model.loss, model.moments.deviation)
+    if not model.l2 < largest < LARGEST_L2:
+        return None
+    stronger = np.geomspace(
+        largest, model.l2, max(2, round(PER_DECADE * np.log10(largest / model.l2)) + 1)
+    )
+    each = left_out.losses(model.objective, stronger)
+    own, others = each[:, -1], each[:, :-1]
+    best = int(np.argmin(others.mean(axis=0)))
+    gain = model.held_out.gain(own, others[:, best])
+    if not gain.share >= SAVED or not gain.own > WORTH * gain.nothing:
+        return None
+    return _finding(
+        model, "small", gain, float(stronger[best]), model.l2, "each row left out in turn"
+    )
+
+
+def _finding(
+    model: FittedModel,
+    size: str,
+    gain: Gain,
+    better: float,
+    tried: float,
+    rows: str = "held-out rows",
+) -> Finding:
     better = float(f"{better:.1e}")
     norm = float(np.hypot.reduce(dense(model.clf.coef_), axis=None))  # squares may overflow
     effect = {
@@ -90,7 +122,7 @@ def _finding(model: FittedModel, size: str, gain: Gain, better: float, tried: fl
         "small": f"the weights, |w| = {norm:.3g}, overfit the rows",
     }[size]
     text = (
-        f"The penalty l2={model.l2:.3g} is too {size}: {effect}; on held-out rows the mean loss is "
+        f"The penalty l2={model.l2:.3g} is too {size}: {effect}; on {rows} the mean loss is "
         f"{gain.own:.3g}, with l2={better:.3g} it is {gain.other:.3g}, and without any feature "
         f"{gain.nothing:.3g}."
     )

@@ -38,6 +38,12 @@ class Finding:
     """1 if the fit is useless; else the estimated share of the loss that a remedy should save; 0
     for minor problems."""
 
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Parameters that the remedy sets, ``standardize=True`` for scaled features, and as
+        ``drop`` the columns that it leaves out; empty for other remedies."""
+        return dict(getattr(self.remedy, "changes", {}))
+
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values."""
         return {

@@ -104,6 +104,7 @@ def cycling(model: FittedModel) -> Finding | None:
     if clf.stop_ != "cycle":
         return None
     impossible = not model.minimises and model.separable is False
+    remedy: str
     if model.minimises:
         remedy = model.setting(solver="auto")
     elif impossible:
@@ -224,6 +225,7 @@ def stopped_early(model: FittedModel) -> Finding | None:
     stop = model.clf.stop_
     asked = {
         "callback": ("a callback requested it", model.setting(callbacks=())),
+        "seconds": (f"its time, {_limit(model, 'seconds')} s, was over", model.setting(stop=None)),
         "interrupted": ("it was interrupted", "clf.fit(X, y)"),
         "max_norm": (f"|(w, b)| exceeded max_norm={getattr(model.clf, 'max_norm', None)!r}",
                      model.setting(max_norm=None)),
@@ -238,6 +240,10 @@ def stopped_early(model: FittedModel) -> Finding | None:
     if _is_perceptron(model):
         return _perceptron_stopped(model)
     return _unfinished(model) if model.minimises else None
+
+
+def _limit(model: FittedModel, name: str) -> Any:
+    return getattr(getattr(model.clf, "stop", None), name, None)
 
 
 def _unfinished(model: FittedModel) -> Finding | None:

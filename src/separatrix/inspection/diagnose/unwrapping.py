@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data import InMemory, Source
 from ...data.feature_map import FeatureMap
-from ...data.labels import check_labels
-from ...data.validation import array_source, check_rows
+from ...data.labels import check_labels, refuse_label_source
+from ...data.validation import array_source, check_rows, check_weights
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ...estimators.penalty_parameters import penalty_of
 from ...estimators.sources import labels_of
 from ...losses import PerceptronLoss, get_loss
 from ...objective import Objective
@@ -24,7 +25,7 @@ from .fitted import FittedModel
 KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
 
 
-def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
+def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> FittedModel:
     """The model of a fitted estimator, after validation."""
     clf = estimator
     if hasattr(estimator, "steps"):  # a pipeline
@@ -35,15 +36,25 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"end in one of them, got {estimator!r}; for a search pass best_estimator_"
         )
     check_is_fitted(clf)
+    if getattr(clf, "multilabel_", False):
+        raise ValueError(
+            "diagnose takes a model of classes that exclude each other, and this one has several "
+            "labels for a row: diagnose a fit to one of them"
+        )
     encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
-    weight, in_source = None, isinstance(X, Source)
+    weight, in_source = sample_weight, isinstance(X, Source)
     if isinstance(X, Source):
+        if sample_weight is not None:
+            raise TypeError(
+                "a source has the weights of its rows: leave out sample_weight, or pass arrays"
+            )
         if not isinstance(X, InMemory) or y is not None or clf is not estimator:
             raise TypeError(
                 "diagnose compares columns, and rows from all over the data: pass X and y as "
                 "arrays or sparse matrices, or for a classifier without a pipeline a source in "
                 "memory without y, such as source.sample(100_000)"
             )
+        refuse_label_source(X, "diagnose")
         whole = X.block()
         y, weight = labels_of(X), X.weight
         X = host_rows_of(whole.X).as_matrix()
@@ -72,6 +83,11 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"y has the labels {unknown!r}, which the fit did not have; it had "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
+    weight = check_weights(weight, n)
+    if weight is not None and not weight.all():  # as if these rows were absent
+        kept = np.flatnonzero(weight)
+        rows, labels, weight = rows_of(rows).take(kept).X, labels[kept], weight[kept]
+        X = rows_of(rows).as_matrix()
     source = array_source(
         rows, labels, classes=clf.classes_, class_weight=clf.class_weight, sample_weight=weight,
         n_jobs=getattr(clf, "n_jobs", None),
@@ -79,13 +95,15 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     X = source if in_source else X  # an array would be read as columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
     objective = Objective(loss, _penalty(clf), source, clf.fit_intercept)
-    return FittedModel(estimator, clf, X, rows, labels, source, objective)
+    return FittedModel(estimator, clf, X, rows, labels, source, objective, weight)
 
 
 def _penalty(clf: Any) -> Penalty:
     """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
         return clf._penalty()
+    if hasattr(clf, "l1_"):  # of a search along strengths
+        return penalty_of(get_loss(clf.loss), clf.l1_, clf.l2_, clf.penalty_weights, clf.groups)
     return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 

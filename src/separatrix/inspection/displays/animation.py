@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ...data.labels import refuse_several
 from ...numeric.replaced import check_file_path, replaced
 from ...numeric.types import AnyArray, Array, Ints
 from ...proofs.units import original_weights
@@ -81,6 +82,7 @@ def animate(
         raise ValueError(f"seconds must be above 0, got {seconds!r}")
     if not isinstance(trace, Trace):
         raise TypeError(f"trace must be the trace_ of a linear fit, got a {type(trace).__name__}")
+    refuse_several(y)
     if len(trace.classes) != 2:
         raise ValueError(f"the run has {len(trace.classes)} classes: an animation shows two")
     film = _Film(trace, X, y, plane_of(X, features))

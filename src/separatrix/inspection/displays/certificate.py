@@ -312,7 +312,6 @@ def _flipped(found: Separability, X: Any, signs: Array) -> dict[str, Any]:
 
 
 def _certificate_rows(found: Separability) -> Ints:
-    """The rows of the certificate."""
     if found.verdict == "separable":
         return np.empty(0, np.int64) if found.support is None else found.support.rows
     if found.verdict == "quasi-separable":

@@ -106,7 +106,7 @@ class CoefficientDisplay:
         if X is not None:
             coefs = coefs * _deviations(rows_before(estimator, X))
         display = cls(
-            coefs, names=_names(estimator, last, coefs.shape[1]), classes=last.classes_,
+            coefs, names=feature_names(estimator, coefs.shape[1]), classes=last.classes_,
             scaled=X is not None, name=name_of(last, name),
         )  # fmt: skip
         return display.plot(ax, top=top, bar_kwargs=bar_kwargs)
@@ -156,8 +156,9 @@ class CoefficientDisplay:
         ax.legend(fontsize="small")
 
 
-def _names(estimator: Any, last: Any, d: int) -> list[str]:
+def feature_names(estimator: Any, d: int) -> list[str]:
     """Names of the features of the last step, from it or the steps before it."""
+    last = last_step(estimator)
     for known in ("coef_names_", "feature_names_in_"):
         if hasattr(last, "feature_names_in_") and hasattr(last, known):
             return [str(each) for each in getattr(last, known)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.labels import refuse_several
 from ...losses import MarginLoss, known_loss
 from ...losses.rivals import best_rival
 from ...numeric.types import AnyArray, Array
@@ -17,6 +18,7 @@ def margins(y: Any, scores: Any, classes: AnyArray | None = None) -> Array:
 
     ``classes`` are the classes of the scores, in order; None: those of y.
     """
+    refuse_several(y)
     y, scores = np.asarray(y), np.asarray(scores, dtype=np.float64)
     classes = np.unique(y) if classes is None else np.asarray(classes)
     k = 2 if scores.ndim == 1 else scores.shape[-1]

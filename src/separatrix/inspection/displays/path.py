@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ...estimators import LinearClassifier, LinearClassifierCV, Path
 from ...estimators.cv.results import chosen
 from ...numeric.types import AnyArray, Array
 from . import style
 from .classifiers import name_of
+from .path_fits import along_l2, along_strengths, of_best_ratio
 
 MOST_NAMED = 6  # weights in the legend: the largest at the chosen l2
 LARGE_RATIO = 10.0  # to the largest of these, from which weights are plotted on a logarithmic scale
 
 
 class PathDisplay:
-    """Weights along ``l2``, and the scores on held-out rows, with the chosen value.
+    """Weights along ``l2`` or strengths, and the scores on held-out rows, with the chosen value.
 
-    The dashed line is the best ``l2``, the dotted one the largest whose mean score is within one
-    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to create one,
-    and :meth:`from_path` for the weights of sparse models along their strengths.
+    The dashed line is the value with the best mean score, the dotted one the largest whose mean
+    score is within one standard error of the best. Use :meth:`from_estimator` or
+    :meth:`from_cv_results` to create one for a search, and :meth:`from_path` for a path.
 
     Parameters
     ----------
     l2s : array (p,)
-        From the largest to the smallest.
+        From the largest to the smallest; the strengths for a sparse path.
     coefs : array (p, k, d), optional
         The weights at each value.
     cv_results : dict of arrays, optional
         As ``cv_results_`` of :class:`LinearClassifierCV`.
     l2 : float, optional
-        The chosen value, if different from these two.
+        The chosen value, which is marked if different from these two.
     names : list of str, optional
         Names of the features.
     scaled : bool
@@ -126,11 +125,13 @@ class PathDisplay:
         """Plot the path of a :class:`LinearClassifierCV` and its rows, or of a
         :class:`LinearClassifier`.
 
-        The path is fitted again, one value of ``l2`` after another. A fitted
+        The path is fitted again, one value of ``l2`` or strength after another. A fitted
         :class:`LinearClassifierCV` has values and scores; for a :class:`LinearClassifier`, fitted
-        or not, ``l2s`` are the values, and there are no scores. With ``standardize`` the weights
-        are for the features divided by their deviations, so they can be compared. ``ax`` is one, or
-        a pair if there are scores.
+        or not, ``l2s`` are the values, and there are no scores. For a search along strengths the
+        path of the chosen ``l1_ratio_`` is plotted, with the number of weights that are not 0. With
+        ``standardize`` the weights are for the features divided by their deviations, so they can be
+        compared. ``ax`` is one, or a sequence of them: for the scores, the number of weights and
+        the weights, as far as plotted.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, LinearClassifier | LinearClassifierCV):
@@ -139,7 +140,12 @@ class PathDisplay:
                 "LinearClassifierCV"
             )
         results = getattr(estimator, "cv_results_", None)
-        _refuse_strengths(results or {})
+        if results is not None and "strength" in results:
+            if l2s is not None:
+                raise ValueError("a search along strengths has its own values: leave out l2s")
+            found = along_strengths(estimator, X, y, sample_weight)
+            of, at = name_of(estimator, name), estimator.strength_
+            return cls._of_path(found, of, at, ax, curve_kwargs)
         if l2s is None:
             if results is None:
                 raise ValueError(
@@ -151,7 +157,7 @@ class PathDisplay:
         l2s = np.sort(np.asarray(l2s, dtype=np.float64))[::-1]
         if not len(l2s) or not np.all((l2s > 0.0) & np.isfinite(l2s)):
             raise ValueError(f"l2s must be numbers above 0 for the logarithmic axis, got {l2s}")
-        fits = _path(estimator, X, y, sample_weight, l2s)
+        fits = along_l2(estimator, X, y, sample_weight, l2s)
         display = cls(
             l2s, coefs=np.array([coef for coef, _ in fits]), cv_results=results,
             l2=getattr(estimator, "l2_", None), names=fits[0][1], scaled=estimator.standardize,
@@ -169,16 +175,22 @@ class PathDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Plot only the scores: ``cv_results_`` of a :class:`LinearClassifierCV`."""
+        """Plot only the scores: ``cv_results_`` of a :class:`LinearClassifierCV`.
+
+        Of a search along strengths, those of the ``l1_ratio`` with the best score are plotted, and
+        ``l2`` is the chosen strength.
+        """
         style.pyplot(f"{cls.__name__}.from_cv_results")
-        _refuse_strengths(cv_results)
         missing = {"l2", "mean_test_score", "standard_error"} - set(cv_results)
         if missing:
             raise ValueError(
                 f"cv_results has no {', '.join(sorted(missing))}: expected cv_results_ of a "
                 "LinearClassifierCV"
             )
-        display = cls(cv_results["l2"], cv_results=cv_results, l2=l2, name=name)
+        along, table = "l2", dict(cv_results)
+        if "strength" in table:
+            along, table = "strength", of_best_ratio(table)
+        display = cls(table[along], cv_results=table, l2=l2, name=name, along=along)
         return display.plot(ax, curve_kwargs=curve_kwargs)
 
     @classmethod
@@ -190,25 +202,34 @@ class PathDisplay:
         ax: Any = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Plot the sparse models of :func:`path`: weights, and the number of non-zero weights.
+        """Plot the models of :func:`path`: weights, and the number of weights that are not 0.
 
-        Along the strengths; for a path with ``standardize`` the weights are for the features
-        divided by their deviations. ``ax`` is a pair.
+        Along the strengths, with the scores on held-out rows if it was computed with ``cv``; a path
+        with ``l1_ratio=0`` along ``l2``, without the number of weights. With ``standardize`` the
+        weights are for the features divided by their deviations. ``ax`` is a sequence of axes, one
+        for each part.
         """
         style.pyplot(f"{cls.__name__}.from_path")
         if not isinstance(path, Path):
             raise TypeError(
                 f"{type(path).__name__} is not a path: expected the result of separatrix.path(X, y)"
             )
-        first = path.at(float(path.strengths[0]))
-        scale = first.scale_
+        name = f"path, l1_ratio = {path.l1_ratio:g}" if name is None else name
+        return cls._of_path(path, name, None, ax, curve_kwargs)
+
+    @classmethod
+    def _of_path(
+        cls, path: Path, name: str, chosen: float | None, ax: Any, given: Mapping[str, Any] | None
+    ) -> Self:
+        scale, sparse = path.at(float(path.strengths[0])).scale_, path.l1_ratio > 0.0
         display = cls(
-            path.strengths, coefs=path.coefficients * (1.0 if scale is None else scale),
-            nonzeros=path.nonzeros, along="strength", names=first.coef_names_,
-            scaled=scale is not None,
-            name=f"path, l1_ratio = {path.l1_ratio:g}" if name is None else name,
+            path.strengths if sparse else path.strengths / 2.0,
+            coefs=path.coefficients * (1.0 if scale is None else scale),
+            cv_results=path.cv_results, l2=chosen, nonzeros=path.nonzeros if sparse else None,
+            along="strength" if sparse else "l2", names=path.feature_names,
+            scaled=scale is not None, name=name,
         )  # fmt: skip
-        return display.plot(ax, curve_kwargs=curve_kwargs)
+        return display.plot(ax, curve_kwargs=given)
 
     def plot(
         self,
@@ -228,7 +249,7 @@ class PathDisplay:
             self._mark(axes)
             axes.set_xscale("log")
         self.axes_[-1].set_xlabel(self.along)
-        said = "" if self.l2 is None else f"l2 = {self.l2:.3g} chosen"
+        said = "" if self.l2 is None else f"{self.along} = {self.l2:.3g} chosen"
         style.title(self.axes_[0], self.name if name is None else name, said)
         self.ax_, self.figure_ = self.axes_[-1], self.axes_[-1].figure
         return self
@@ -243,7 +264,6 @@ class PathDisplay:
             label="one standard error",
         )  # fmt: skip
         ax.set_ylabel("held-out score")
-        ax.legend(fontsize="small")
 
     def _draw_nonzeros(self, ax: Any, given: Mapping[str, Any] | None) -> None:
         assert self.nonzeros is not None
@@ -278,21 +298,19 @@ class PathDisplay:
         style.legend_below(ax, "x-small")
 
     def _mark(self, ax: Any) -> None:
-        """Mark the values that the scores, or the fit, choose."""
-        for l2, linestyle in ((self.best_l2, "--"), (self.one_standard_error_l2, ":")):
-            if l2 is not None:
-                ax.axvline(l2, color=style.ink(ax), linewidth=1.0, linestyle=linestyle)
-        if self.l2 is not None and self.l2 not in (self.best_l2, self.one_standard_error_l2):
-            ax.axvline(self.l2, color=style.ink(ax), linewidth=1.0)
-
-
-def _refuse_strengths(results: Mapping[str, AnyArray]) -> None:
-    if "strength" in results:
-        raise ValueError(
-            "this search used strengths of l1 and l2 (l1_ratio), but the plot is for a "
-            "path in l2 only: PathDisplay.from_path(separatrix.path(X, y, l1_ratio=...)) draws "
-            "the weights at every strength, and cv_results_ has the scores"
-        )
+        """Mark the values that the scores, or the fit, choose; the scores have a legend of them."""
+        marks = [
+            (self.best_l2, "--", "best mean"),
+            (self.one_standard_error_l2, ":", "within one standard error"),
+        ]
+        if self.l2 not in (self.best_l2, self.one_standard_error_l2):
+            marks.append((self.l2, "-", "chosen"))
+        for value, linestyle, label in marks:
+            if value is not None:
+                looks = {"color": style.ink(ax), "linewidth": 1.0, "linestyle": linestyle}
+                ax.axvline(value, label=f"{label}: {value:.3g}", **looks)
+        if self.scores_ is not None and ax is self.scores_.axes:
+            ax.legend(fontsize="small")
 
 
 def _ticks(even: float, largest: float) -> list[float]:
@@ -300,21 +318,3 @@ def _ticks(even: float, largest: float) -> list[float]:
     decades = max(1, int(np.log10(largest / even)))
     powers = [even * 10.0**decade for decade in {-(-decades // 2), decades}]
     return [0.0, *powers, *(-power for power in powers)]
-
-
-def _path(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, l2s: Array
-) -> list[tuple[Array, AnyArray]]:
-    """The weights at each l2 and the names of their features; each fit is a warm start."""
-    ours = set(LinearClassifier().get_params(deep=False))
-    same = {key: value for key, value in estimator.get_params(deep=False).items() if key in ours}
-    same |= {"warm_start": True, "callbacks": (), "verbose": False}
-    clf, found = LinearClassifier(**same), []
-    with warnings.catch_warnings():
-        # The smallest values of l2 may cause this; the plot shows the result.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for l2 in l2s:
-            clf.set_params(l2=float(l2)).fit(X, y, sample_weight)
-            coef = clf.coef_ if clf.scale_ is None else clf.coef_ * clf.scale_
-            found.append((coef, clf.coef_names_))
-    return found

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+from ...data.labels import refuse_several
 from ...estimators import LinearClassifier
 from ...losses import MarginLoss
 from ...numeric.types import Array
@@ -124,6 +125,7 @@ class WeightSpaceDisplay:
                 f"{type(estimator).__name__} has no trace_ to replay: expected a fitted "
                 "Perceptron, LinearClassifier or LinearClassifierCV"
             )
+        refuse_several(y)
         if len(trace.classes) != 2:
             raise ValueError(
                 f"there are {len(trace.classes)} classes, each with weights of its own: pass a "

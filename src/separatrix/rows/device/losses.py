@@ -14,6 +14,7 @@ from ...losses.margin import (
     TanhSquared,
 )
 from ...losses.multiclass import CrammerSinger, JointPerceptron, Softmax
+from ...losses.one_vs_rest import OneVsRest
 
 MARGINS, SOFTMAX, CRAMMER_SINGER, JOINT_PERCEPTRON = range(4)
 NUMBERS: dict[type[Loss], int] = {
@@ -35,6 +36,7 @@ class KernelLoss(NamedTuple):
 def kernel_loss(loss: Loss) -> KernelLoss | None:
     """The numbers of a loss; None for a loss without kernels, such as a user's."""
     own = loss.column_loss
-    if own is not None:  # a user's subclass may have another formula
-        return KernelLoss(MARGINS, NUMBERS[type(own)]) if type(own) in NUMBERS else None
+    if own is not None:  # a user's subclass may have another formula, or labels of another form
+        known = type(own) in NUMBERS and (own is loss or type(loss) is OneVsRest)
+        return KernelLoss(MARGINS, NUMBERS[type(own)]) if known else None
     return KernelLoss(JOINT[type(loss)], 0) if type(loss) in JOINT else None

@@ -140,7 +140,6 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return len(self.rows) * float(self.at.U.size) ** 2
 
     def _complementarity(self, at: MulticlassPoint) -> float:
-        """The mean product of all pairs."""
         return dot(self.share, np.mean(at.alpha * at.slack, axis=1))
 
     def _bounded(self, move: MulticlassPoint) -> list[tuple[Array, Array]]:

@@ -1,5 +1,10 @@
 """CSV that is wrong: each flaw is told with its line and the way out."""
 
+import re
+import shlex
+import shutil
+import subprocess
+
 import pytest
 from bad_tables import bad_csv, labelled, read
 
@@ -52,6 +57,19 @@ def test_text_that_is_not_utf8(tmp_path):
         read(bad_csv(tmp_path, text))
     with pytest.raises(ValueError, match=r"t\.csv, line 1 is not in UTF-8"):
         read(bad_csv(tmp_path, "x,é\n1,2\n".encode("latin-1")))
+
+
+@pytest.mark.skipif(shutil.which("iconv") is None, reason="the hint is a command")
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_the_hint_converts_a_file_to_utf8(tmp_path, encoding):
+    bad = bad_csv(tmp_path, ("x,y\n" + "1,a\n2,é\n" * 2).encode(encoding))
+    with pytest.raises(ValueError, match="is not in UTF-8, but probably in") as error:
+        read(bad)
+    (hint,) = re.findall("`(iconv -f .*)`", str(error.value))
+    done = subprocess.run(
+        shlex.split(hint), input=bad.read_bytes(), capture_output=True, check=True
+    )
+    assert done.stdout.decode().lstrip("\ufeff") == bad.read_text(encoding)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ from .index import (
     whole_lines,
 )
 
-MOST_FREE = 1  # unused buffers kept for the next blocks
+MOST_FREE = 3  # unused buffers kept: as many blocks as a pass holds; new memory takes twice as long
 NOTED_EVERY = 3600  # seconds: updating the time of last use makes other processes check again
 OPENED = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # does not block on a pipe
 

@@ -13,6 +13,7 @@ from ...labels import LONGEST_LABEL, ends_with_nul, small_integer_classes, too_l
 from ..readers.reader import Place
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
+FEW_LABELS = 8
 KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "words"}
 
 
@@ -52,8 +53,20 @@ class LabelCodes:
             table[distinct.astype(np.int64) - int(distinct[0])] = self._coded(distinct, where)
             found: Ints = table[y.astype(np.int64) - int(distinct[0])]
             return found
-        distinct, number = np.unique(y, return_inverse=True)
-        return self._coded(distinct, where)[number]
+        codes = self._known(y)
+        new = codes < 0
+        if new.any():
+            distinct, number = np.unique(y[new], return_inverse=True)
+            codes[new] = self._coded(distinct, where)[number]
+        return codes
+
+    def _known(self, y: AnyArray) -> Ints:
+        """Codes of labels found before, else -1; to compare with a few is faster than a sort."""
+        codes = np.full(len(y), -1, dtype=np.int64)
+        if len(self.values) <= FEW_LABELS:
+            for code, value in enumerate(self.values):
+                codes[y == value] = code
+        return codes
 
     def _coded(self, distinct: AnyArray, where: Place) -> Ints:
         values = distinct.tolist()

@@ -12,7 +12,7 @@ from ....numeric.types import AnyArray, Array, Ints
 from ...labels import LARGEST_WHOLE, LONGEST_LABEL, ends_with_nul, too_long
 from ..readers.reader import Place
 from ..readers.tables import check_decoded, kind_is_text
-from ..readers.wide import FEW_ROWS, Batch, doubles
+from ..readers.wide import FEW_ROWS, Batch, WideBatch, doubles
 
 NUMBERS = frozenset(
     type.id
@@ -64,9 +64,14 @@ def cast(column: pa.Array, type: pa.DataType, name: str, place: Place) -> pa.Arr
         ) from error
 
 
-def whole_column(batch: Batch, name: str) -> pa.Array:
-    """A column in one piece, its dictionary looked up."""
+def whole_column(batch: Batch, name: str, coded: bool = False) -> pa.Array:
+    """A column in one piece, its dictionary looked up.
+
+    ``coded``: the dictionary of a :class:`WideBatch` stays, as its words are distinct and not null.
+    """
     column = batch.column(name)
+    if coded and isinstance(batch, WideBatch):
+        return column
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # no rows at all
@@ -126,13 +131,20 @@ def check_range(values: Array, dtype: str, name: str, place: Place) -> None:
 
 
 def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array:
-    """A column of categories as one of ``TYPES``; NaN is missing as null is."""
-    is_text = category_type(column.type) == "text"
-    if is_text != (type == "text") and not pa.types.is_null(column.type):
+    """A column of categories as one of ``TYPES``; NaN is missing as null is.
+
+    Text may be read as numbers. Numbers are not converted to text: 1.0 could be "1" or "1.0".
+    """
+    if pa.types.is_dictionary(column.type):
+        if type != "text":
+            return categories(column.dictionary_decode(), type, name, place)
+        distinct = categories(column.dictionary, type, name, place)
+        return pa.DictionaryArray.from_arrays(column.indices, distinct)
+    is_text = category_type(column.type) == "text" or pa.types.is_null(column.type)
+    if type == "text" and not is_text:
         raise ValueError(
-            f"column {name!r} is {column.type} from {place.row(0)}; expected "
-            f"{'text' if type == 'text' else TYPES[type]}, as in the rows that the model was "
-            "fitted to: convert it to that type"
+            f"column {name!r} is {column.type} from {place.row(0)}; expected text, as in the rows "
+            "that the model was fitted to: convert it to text"
         )
     if pa.types.is_floating(column.type):
         values = numbers(column, name, place) + 0.0  # -0.0 is 0
@@ -194,14 +206,25 @@ def add_counts(counts: dict[Any, float], column: pa.Array, weight: Array | None)
         for value, size in zip(column.to_pylist(), sizes, strict=True):
             counts[value] = counts.get(value, 0.0) + size
         return
-    coded = column.dictionary_encode(null_encoding="encode")
-    values = coded.dictionary.to_pylist()
+    codes, values = codes_of(column)
+    here = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
     before = [counts.get(value, 0.0) for value in values]
-    codes = np.concatenate([np.arange(len(values)), coded.indices.to_numpy()])
+    codes = np.concatenate([np.arange(len(values)), codes])
     totals = np.bincount(
         codes, np.concatenate([before, np.ones(len(column)) if weight is None else weight])
     )
-    counts.update(zip(values, totals.tolist(), strict=True))
+    counts.update((values[code], float(totals[code])) for code in here)
+
+
+def codes_of(column: pa.Array) -> tuple[Ints, list[Any]]:
+    """The number of each row's value among the distinct values, the last of which may be None."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    values, codes = column.dictionary.to_pylist(), column.indices
+    if codes.null_count:
+        codes = codes.fill_null(len(values))
+        values.append(None)
+    return codes.to_numpy(), values
 
 
 def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
@@ -221,20 +244,23 @@ def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
             f"the target {name!r} has no label in {place.row(int(lost[0]))}; expected one for "
             "every row: leave out the rows without one, or give them a label of their own"
         )
-    if kind_of(column.type) == "number":
+    if not pa.types.is_dictionary(column.type) and kind_of(column.type) == "number":
         values = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype.kind == "f":
             rounded = np.flatnonzero(np.abs(values) >= LARGEST_WHOLE)
             _refuse_large(rounded, values, f"the target {name!r}", place)
         return values
-    coded = column.dictionary_encode()
+    coded = column.dictionary_encode()  # one that is a dictionary stays
+    words = coded.dictionary.to_pylist()
     long = pc.greater(pc.utf8_length(coded.dictionary), LONGEST_LABEL)
+    doubtful = pc.any(long).as_py() or any(word.endswith("\0") for word in words)
+    if doubtful and coded is column:  # a dictionary may have words that are not in these rows
+        return labels(column.dictionary_decode(), name, place)
     if pc.any(long).as_py():
         code = pc.index(long, True).as_py()
         row = pc.index(coded.indices, pa.scalar(code, coded.indices.type)).as_py()
         length = len(coded.dictionary[code].as_py())
         raise ValueError(f"{place.row(row)}: the target {name!r} {too_long(length)}")
-    words = coded.dictionary.to_pylist()
     codes = coded.indices.to_numpy()
     for code, word in enumerate(words):
         if word.endswith("\0"):
@@ -259,6 +285,12 @@ def weights(column: pa.Array, name: str, place: Place) -> Array:
 
 def numbers_among(known: pa.Array, column: pa.Array) -> Ints:
     """The number of each value among the known ones, None a value too; -1 where it is none."""
+    if pa.types.is_dictionary(column.type):
+        of_values, codes = numbers_among(known, column.dictionary), column.indices
+        if codes.null_count:
+            null = numbers_among(known, pa.nulls(1, column.dictionary.type))
+            of_values, codes = np.append(of_values, null), codes.fill_null(len(of_values))
+        return of_values[codes.to_numpy()]
     found = pc.index_in(column, value_set=known).fill_null(-1)
     numbers: Ints = found.to_numpy().astype(np.int64)
     return numbers

@@ -23,12 +23,14 @@ EXPECTED = "expected 2024-12-31 or 2024-12-31 23:59"
 
 
 @dataclass(frozen=True)
-class Part:
+class DatePart:
     """How a part of dates is computed."""
 
     of: Callable[[pa.Array], pa.Array]
     type: str = "whole"
     """One of ``columns.TYPES``."""
+    few: bool = False
+    """Whether it has few values: a category, not a number."""
 
     def values(self, seconds: pa.Array) -> pa.Array:
         """This part of dates that were counted in seconds."""
@@ -43,9 +45,10 @@ def _days(seconds: pa.Array) -> pa.Array:
     return pc.floor_temporal(seconds, unit="day").cast(pa.date32()).cast(pa.int32())
 
 
-PARTS: dict[str, Part] = {
-    "year": Part(pc.year), "month": Part(pc.month), "day": Part(pc.day),
-    "weekday": Part(_weekday, "text"), "hour": Part(pc.hour), "days": Part(_days),
+PARTS: dict[str, DatePart] = {
+    "year": DatePart(pc.year), "month": DatePart(pc.month, few=True), "day": DatePart(pc.day),
+    "weekday": DatePart(_weekday, "text", few=True), "hour": DatePart(pc.hour, few=True),
+    "days": DatePart(_days),
 }  # fmt: skip
 """Those of ``DATE_PARTS``; ``days`` are counted from 1970-01-01, ``day`` within the month."""
 
@@ -60,9 +63,24 @@ def holds_dates(type: pa.DataType) -> bool:
 
 def date_parts(column: pa.Array, name: str, parts: Sequence[str], place: Place) -> pa.RecordBatch:
     """These parts of a column of dates, named ``column_part``."""
-    found = seconds_of(column, name, place)
-    values = [PARTS[part].values(found) for part in parts]
+    if pa.types.is_dictionary(column.type):  # of distinct words, perhaps more than these rows have
+        found = _cast(column.dictionary)
+        if found is None:
+            return date_parts(column.dictionary_decode(), name, parts, place)
+        values = [_of_codes(part, found, column.indices) for part in parts]
+    else:
+        found = seconds_of(column, name, place)
+        values = [PARTS[part].values(found) for part in parts]
     return pa.RecordBatch.from_arrays(values, names=[f"{name}_{part}" for part in parts])
+
+
+def _of_codes(part: str, seconds: pa.Array, codes: pa.Array) -> pa.Array:
+    """A part of distinct dates, each of which stands in the rows that have its code."""
+    values = PARTS[part].values(seconds)
+    if not PARTS[part].few:
+        return values.take(codes)
+    distinct = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(codes), distinct.dictionary)
 
 
 def seconds_of(column: pa.Array, name: str, place: Place) -> pa.Array:

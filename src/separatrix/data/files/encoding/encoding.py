@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
+from ....loops.gathered_rows import gather_rows
 from ....numeric.checks import is_number
 from ....numeric.lazy import cached_property
 from ....numeric.types import AnyArray, Array, Ints
@@ -22,6 +23,7 @@ from ....rows import CsrRows, HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
 from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
+from .label_sets import Target, labels_of, target_names
 
 if TYPE_CHECKING:
     from ..readers.wide import Batch
@@ -55,7 +57,8 @@ class Encoding:
     """
 
     columns: tuple[Column, ...]
-    target: str | None = None
+    target: Target = None
+    """The column of labels; or several columns of 0 and 1, for rows with several labels each."""
     weight: str | None = None
     dtype: Literal["float32", "float64"] = "float64"
     text_target: bool = False
@@ -118,7 +121,7 @@ class Encoding:
             X = self._encoded(batch, place, unknown)
         y = weight = None
         if labels and self.target is not None:
-            y = of.labels(of.whole_column(batch, self.target), self.target, place)
+            y = labels_of(batch, self.target, place)
         if labels and self.weight is not None:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
@@ -136,19 +139,24 @@ class Encoding:
         if found is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            X = np.array(found, dtype=self.dtype, order="C")
+            X = np.ascontiguousarray(found, dtype=self.dtype)
             return X if np.isfinite(X.sum()) else None
 
     def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> HostRowsLike:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of
 
-        found, at = [], []
+        found, at, numbers = [], [], self._numbers(batch)
         columns = zip(self.columns, self._offsets[:-1].tolist(), strict=True)
         # Hashed ones last, as their features are: the indices of sparse rows have to increase.
         for column, offset in sorted(columns, key=lambda pair: type(pair[0]) is Hashed):
+            if numbers is not None and type(column) is Number:
+                found.append(numbers[column.name])
+                at.append(offset)
+                continue
             start = int(self._offsets[-1]) if type(column) is Hashed else offset
-            for values in column.values(of.whole_column(batch, column.name), place):
+            values_of = of.whole_column(batch, column.name, coded=type(column) is not Number)
+            for values in column.values(values_of, place):
                 of.check_range(values.value, self.dtype, column.name, place)
                 found.append(values.value)
                 at.append(values.feature + start)
@@ -156,6 +164,21 @@ class Encoding:
                     unknown[column.name] = values.unknown
         n = batch.num_rows
         return self._sparse(n, at, found) if self.storage == "csr" else self._dense(n, at, found)
+
+    def _numbers(self, batch: Batch) -> dict[str, Array] | None:
+        """The columns of numbers, looked at together; None if one has to be looked at by itself."""
+        from ..readers.wide import doubles
+
+        columns = [column for column in self.columns if type(column) is Number]
+        if not columns or any(column.indicator for column in columns):
+            return None
+        found = doubles(batch, [column.name for column in columns])
+        if found is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(found.astype(self.dtype, copy=False).sum()):
+                return None
+        return dict(zip((column.name for column in columns), found.T, strict=True))
 
     def with_text_target(self) -> Encoding:
         """The same where labels are words."""
@@ -168,12 +191,14 @@ class Encoding:
             for column in self.columns
             if isinstance(column, DateParts) or getattr(column, "type", "") == "text"
         }
-        return names | {self.target} if self.text_target and self.target is not None else names
+        return names | set(target_names(self.target)) if self.text_target else names
 
     def column_names(self, labels: bool = True) -> list[str]:
         """Those that a table has to have, with or without target and weight."""
         names = [column.name for column in self.columns]
-        others = [name for name in (self.target, self.weight) if name is not None]
+        others = target_names(self.target)
+        if self.weight is not None:
+            others.append(self.weight)
         return names + others * labels
 
     def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
@@ -184,7 +209,7 @@ class Encoding:
         times = Counter(names)
         for name in wanted:
             if times[name] != 1:
-                from .options import meant
+                from .selection import meant
 
                 there = name in times
                 hint = f"the columns are {names!r}" if there else meant(name, names)
@@ -205,13 +230,11 @@ class Encoding:
         return X
 
     def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
-        data = np.empty((n, len(values)), dtype=self.dtype)
-        indices = np.empty((n, len(values)), dtype=np.int32)
+        all_values, features = np.empty((len(at), n)), np.empty((len(at), n), dtype=np.int32)
         for j, (feature, value) in enumerate(zip(at, values, strict=True)):
-            indices[:, j], data[:, j] = feature, value
-        kept = data != 0.0
-        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
-        X = CsrRows(data[kept], indices[kept], indptr.astype(np.int32), self.n_features)
+            features[j], all_values[j] = feature, value.astype(self.dtype, copy=False)
+        found = gather_rows(all_values, features, self.n_features)
+        X = CsrRows(found.data.astype(self.dtype, copy=False), *found[1:])
         if sum(type(column) is Hashed for column in self.columns) < 2:
             return X
         # Columns that share features come in any order, and may meet in one.
@@ -231,8 +254,10 @@ class Encoding:
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
         """The one that was written down; a KeyError, TypeError or ValueError if it is none."""
         others = {name: data[name] for name in OTHERS if name in data}
+        if isinstance(others.get("target"), list):
+            others["target"] = tuple(others["target"])
         found = cls(tuple(map(_column, data["columns"])), **others)
-        roles = [name for name in (found.target, found.weight) if name is not None]
+        roles = [*target_names(found.target), *[found.weight] * (found.weight is not None)]
         if not all(isinstance(name, str) for name in roles) or found.dtype not in DTYPES:
             raise TypeError("target, weight or dtype")
         values = found.row_values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import pyarrow as pa
@@ -15,6 +14,8 @@ from ..readers.reader import TableReader
 from .columns import kind_of
 from .dates import holds_dates
 from .encoders import DATE_PARTS
+from .label_sets import Target, as_target, target_names
+from .selection import meant, selected
 
 Categorical = Literal["onehot", "hash", "error"]
 
@@ -23,8 +24,9 @@ Categorical = Literal["onehot", "hash", "error"]
 class EncodingOptions:
     """What a user says of the columns of a table; checked when it is made."""
 
-    target: str | None = None
+    target: Target = None
     features: Sequence[str] | None = None
+    keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
     weight: str | None = None
     categorical: Categorical | Mapping[str, Categorical] = "onehot"
@@ -36,18 +38,23 @@ class EncodingOptions:
     dates: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "target", as_target(self.target))
         for name, value in (("target", self.target), ("weight", self.weight)):
-            if value is not None and not isinstance(value, str):
+            several = name == "target" and isinstance(value, tuple)
+            if value is not None and not isinstance(value, str) and not several:
                 raise TypeError(f"{name} must be the name of a column, or None, got {value!r}")
-        for what, named in (("features", self.features), ("drop", self.drop)):
+        for what in ("features", "keep", "drop"):
+            named = getattr(self, what)
             if named is not None and (
                 isinstance(named, str) or not all(isinstance(name, str) for name in named)
             ):
                 raise TypeError(f"{what} must be a list of names of columns, got {named!r}")
-        if self.features is not None and self.drop:
-            raise ValueError(
-                "features and drop are both given: say which columns, or all but which"
-            )
+        for what, others in (("keep", self.keep), ("drop", self.drop)):
+            if self.features is not None and others is not None and len(others):
+                raise ValueError(
+                    f"features and {what} are both given: name the columns in features, or use "
+                    "keep and drop"
+                )
         ways = ("onehot", "hash", "error")
         if isinstance(self.categorical, Mapping):
             for name, way in self.categorical.items():
@@ -124,15 +131,12 @@ class EncodingOptions:
 
     def feature_columns(self, names: Sequence[str]) -> list[str]:
         """Which of the columns are features; one that is not there is an error."""
-        roles = {"target": self.target, "weight": self.weight}
-        others = [name for name in roles.values() if name is not None]
+        roles = [("target", name) for name in target_names(self.target)]
+        roles += [("weight", self.weight)] if self.weight is not None else []
+        others = [name for _, name in roles]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
-        times, left_out = Counter(names), {*others, *self.drop}
-        features = [name for name in names if name not in left_out]
-        features = features if self.features is None else list(self.features)
-        wanted = [(what, name) for what, name in roles.items() if name is not None]
-        wanted += [("features", name) for name in self.features or ()]
-        wanted += [("drop", name) for name in self.drop]
+        times = Counter(names)
+        wanted = roles + [("features", name) for name in self.features or ()]
         wanted += [("categorical", name) for name in named]
         wanted += [("dates", name) for name in self.dates or ()]
         for what, name in wanted:
@@ -140,8 +144,10 @@ class EncodingOptions:
                 raise ValueError(
                     f"{what} names the column {name!r}, and there is none: {meant(name, names)}"
                 )
-        if lost := [name for name in others if name in self.drop]:
-            raise ValueError(f"drop names {lost[0]!r}, which is the target or the weight")
+        if self.features is not None:
+            features = list(self.features)
+        else:
+            features = selected(names, self.keep, self.drop, others)
         if twice := [name for name in [*others, *features] if times[name] > 1]:
             raise ValueError(f"several columns are called {twice[0]!r}: rename all but one")
         if len(set(features + others)) < len(features + others):
@@ -158,11 +164,3 @@ class EncodingOptions:
                 f"there is no column left to be a feature: the columns are {list(names)!r}"
             )
         return features
-
-
-def meant(name: str, names: Sequence[str]) -> str:
-    """The name that is most like one that there is none of, as a question; or all there are."""
-    lower = {other.lower(): other for other in names}
-    if near := get_close_matches(name.lower(), lower, n=1):
-        return f"is it {lower[near[0]]!r}?"
-    return f"the columns are {list(names)!r}"

@@ -21,7 +21,6 @@ from .columns import (
     categories,
     category_type,
     check_range,
-    labels,
     missing,
     number_columns,
     running_total,
@@ -32,6 +31,7 @@ from .columns import (
 from .dates import PARTS, date_parts
 from .encoders import DATE_PARTS, Column, DateParts, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
+from .label_sets import labels_of, target_names
 from .options import EncodingOptions
 
 SOME_VALUES = 1 << 20  # numbers that are looked at together: 8 MB
@@ -74,7 +74,7 @@ class Survey:
     @property
     def names(self) -> list[str]:
         """The columns that it looks at."""
-        others = [self.options.target, self.options.weight]
+        others = [*target_names(self.options.target), self.options.weight]
         return self.features + [name for name in others if name]
 
     @property
@@ -96,7 +96,7 @@ class Survey:
         options = self.options
         y = None
         if options.target is not None:
-            y = labels(whole_column(batch, options.target), options.target, place)
+            y = labels_of(batch, options.target, place)
         if options.weight is not None:
             given = weights(whole_column(batch, options.weight), options.weight, place)
         weight = given
@@ -105,7 +105,7 @@ class Survey:
             weight = np.where(out, 0.0, 1.0 if given is None else given)
         self.numbers.add(batch, weight, place)
         for name, column in self.categories.items():
-            column.add(whole_column(batch, name), weight, place)
+            column.add(whole_column(batch, name, coded=True), weight, place)
         self.n_read += batch.num_rows
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)

@@ -5,6 +5,7 @@ They are found by a pass of their own, or guessed from the first rows and checke
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
@@ -17,8 +18,9 @@ import pyarrow.csv as pacsv
 
 from ....numeric.lazy import cached_property
 from ....numeric.threads import computed_ahead, n_threads
-from .csv_chunks import BYTE_ORDER_MARK, rows_of_file
+from .csv_chunks import BYTE_ORDER_MARK, SOME_BYTES, rows_of_file
 from .csv_lines import flaw, header, line_of
+from .csv_plain import PlainCsv
 from .csv_types import NUMERIC, ColumnTypes
 from .paths import Files
 from .reader import Piece, Place, TypesRefuted
@@ -26,7 +28,11 @@ from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, check_same_names, explained, plain_names
 from .wide import FALSE, TRUE, WideBatch, wide_text
 
-CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
+CHUNK_BYTES = 1 << 19  # of text at once
+MANY_WORDS, WORDY = 0.25, 4
+"""Share of columns of words from which chunks are larger: each takes some time in every chunk."""
+WHOLE_CHUNKS = 1 << 13  # rows from which pieces end only where chunks do, which are small anyway
+GUESS_BYTES = 1 << 18  # of text from which types are guessed
 WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for each column
 
 
@@ -41,7 +47,7 @@ class CsvReader(TableFiles):
     format = "csv"
 
     def __init__(self, files: Files, block_rows: int) -> None:
-        super().__init__(files, block_rows)
+        super().__init__(files, block_rows if block_rows < WHOLE_CHUNKS else sys.maxsize)
         self.text: set[str] = set()
 
     @property
@@ -129,11 +135,16 @@ class CsvReader(TableFiles):
         """
         with self.files.unchanged(path):
             names = header(path)
-            size = CHUNK_BYTES * (1 + len(names) // WIDE)
+            plain = None if text else PlainCsv(names, types, delimiter(path))
+            size = min(CHUNK_BYTES, GUESS_BYTES)
+            if plain is not None:
+                many = len(plain.words) >= MANY_WORDS * len(names)
+                size = CHUNK_BYTES * (WORDY if many else 1)
+            size *= 1 + len(names) // WIDE
             chunks = rows_of_file(path, comma_separated, delimiter(path), size)
-            filled = (rows for rows in chunks if rows.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
+            filled = filter(_has_rows, chunks)
             numbered = zip(chain([True], repeat(False)), filled, strict=False)
-            parse = partial(self._rows, delimiter(path), names, types, text)
+            parse = partial(self._rows, delimiter(path), names, types, plain)
             try:
                 for batches in computed_ahead(parse, numbered, n_threads(None)):
                     yield from batches
@@ -143,16 +154,19 @@ class CsvReader(TableFiles):
                 chunks.close()
 
     def _rows(
-        self, delimiter: str, names: list[str], types: dict[str, pa.DataType], as_text: bool,
-        chunk: tuple[bool, bytes],
+        self, delimiter: str, names: list[str], types: dict[str, pa.DataType],
+        plain: PlainCsv | None, chunk: tuple[bool, bytes],
     ) -> list[Any]:  # fmt: skip
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
         has_names, text = chunk
-        wide = wide_text(text, names, delimiter, has_names)
-        if wide is not None:
-            return [wide.select(list(types)) if as_text else wide.typed(types)]
         if not text.endswith((b"\r", b"\n")):  # Arrow refuses names alone without the end of a line
             text += b"\n"
+        found = plain.batch(text, has_names) if plain and text.endswith(b"\n") else None
+        if found is not None:
+            return [found] if found.num_rows else []
+        wide = wide_text(text, names, delimiter, has_names)
+        if wide is not None:
+            return [wide.typed(types) if plain else wide.select(list(types))]
         # Arrow leaves out the line of names, where none are given.
         given = None if has_names else names
         table = pacsv.read_csv(
@@ -175,6 +189,12 @@ class CsvReader(TableFiles):
         """Columns of text that hold numbers too, each with a function that says where."""
         names = (name for name in self._types.mixed() if name not in self.text)
         return {name: partial(self._types.why_mixed, name) for name in names}
+
+
+def _has_rows(text: bytes) -> bool:
+    """Whether there is more than empty lines."""
+    start = text[:SOME_BYTES].removeprefix(BYTE_ORDER_MARK)
+    return bool(start.strip(b"\r\n") or text[SOME_BYTES:].strip(b"\r\n"))
 
 
 class GuessedCsv(CsvReader):
@@ -221,8 +241,9 @@ class GuessedCsv(CsvReader):
         words = [name for name, type in types if type.id == pa.lib.Type_STRING]
         n_rows = 0
         for batch in self._parsed(path, self.types):
-            text = batch.others if isinstance(batch, WideBatch) else batch
-            types.add(text.select(words), path, n_rows)
+            text = (batch.others if isinstance(batch, WideBatch) else batch).select(words)
+            coded = words and pa.types.is_dictionary(text.schema.field(0).type)
+            (types.add_words if coded else types.add)(text, path, n_rows)
             n_rows += batch.num_rows
             yield batch.select(columns), self._place(path)
 

@@ -13,12 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from ....numeric.types import Ints
+from ....loops.csv import end_of_rows
 
-QUOTE, BYTE_ORDER_MARK = ord('"'), b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_ROW = 1 << 26  # bytes: a row is held in memory
 SOME_BYTES = 1 << 14  # read at a time where speed does not matter
-SOME_QUOTES = 16  # after most chunks a row ends near the last quotes
 LINE_END = re.compile(rb"\r\n?|\n")
 OPEN_QUOTE = (
     "opens a quote that is {}: all lines after it would be one value; close it, or write two for "
@@ -128,36 +127,8 @@ def _end_of_rows(text: bytes, delimiter: bytes) -> int:
     """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
     if b'"' not in text:
         return _end_of_lines(text, 0, len(text))
-    quotes = _plain_quotes(text, delimiter)
-    if quotes is None:
-        return _end_beside_odd_quotes(text, delimiter)
-    # Between the quotes of a pair, or after one that is not closed, lines end no row.
-    last = len(text)
-    for at in range(len(quotes), max(-1, len(quotes) - SOME_QUOTES), -1):
-        first = int(quotes[at - 1]) + 1 if at else 0
-        if at % 2 == 0 and (found := _end_of_lines(text, first, last)):
-            return found
-        last = first
-    # Text may consist of quotes: all the others at once.
-    characters = np.frombuffer(text, np.uint8)[:last]
-    ends = np.flatnonzero((characters == ord("\n")) | (characters == ord("\r")))
-    ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return int(ends[-1]) + 1 if len(ends) else 0
-
-
-def _plain_quotes(text: bytes, delimiter: bytes) -> Ints | None:
-    """Where quotes stand, if they open and close values in turn, or come in twos within one."""
-    characters = np.frombuffer(text, np.uint8)
-    quotes = np.flatnonzero(characters == QUOTE)
-    adjacent = np.zeros(256, dtype=np.bool_)  # bytes allowed next to a quote, outside its value
-    adjacent[[*b'\r\n"', *delimiter]] = True
-    opening, closing = quotes[::2], quotes[1::2]
-    if opening[0] == (3 if text.startswith(BYTE_ORDER_MARK) else 0):
-        opening = opening[1:]
-    if len(closing) and closing[-1] == len(text) - 1:
-        closing = closing[:-1]
-    plain = adjacent[characters[opening - 1]].all() and adjacent[characters[closing + 1]].all()
-    return quotes if plain else None
+    end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter.decode())
+    return _end_beside_odd_quotes(text, delimiter) if end is None else end
 
 
 def _end_beside_odd_quotes(text: bytes, delimiter: bytes) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 
+from .compression import uncompressed
 from .csv_chunks import BYTE_ORDER_MARK, LINE_END, SOME_BYTES, rows_of_file, split_rows
 from .semicolons import comma_separated, delimiter
 
@@ -76,7 +78,14 @@ def flaw(path: Path, names: list[str]) -> str | None:
 
 
 def _not_utf8(path: Path, line: int) -> str:
-    return f"{path}, line {line} is not in UTF-8: write it so, e.g. by `iconv -t utf-8`."
+    with uncompressed(path) as raw:
+        start = raw.read(2)
+    # Without a mark, the encoding of spreadsheets on Windows is the likeliest.
+    encoding = "UTF-16" if start in (BOM_UTF16_LE, BOM_UTF16_BE) else "WINDOWS-1252"
+    return (
+        f"{path}, line {line} is not in UTF-8, but probably in {encoding}: convert it by "
+        f"`iconv -f {encoding} -t UTF-8`."
+    )
 
 
 def line_of(path: Path, row: int) -> int:

@@ -21,6 +21,7 @@ PLAIN = r"^-?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][-+]?\d{1,2})?$"
 """Numbers that are read without a doubt; others may be, too."""
 NO_WORD = r"^[ \t]*($|[-+.\d]|(?i:nan|inf|true|false))"
 """Text that may be a number or a boolean; all other text is words."""
+SOME_VALUES = 16
 NUMERIC = (pa.lib.Type_NA, pa.lib.Type_INT64, pa.lib.Type_DOUBLE)
 WIDER = {  # what a column may turn out to be that so far was the first; else text
     pa.null(): (pa.int64(), pa.float64(), pa.bool_()),
@@ -116,6 +117,26 @@ class ColumnTypes:
             if at >= 0:
                 self.numbers[name] = values[at].as_py()
 
+    def add_words(self, columns: pa.RecordBatch, path: Path, start: int) -> None:
+        """Columns that are known to be text: rows of this file from this one on.
+
+        They are dictionaries of distinct words in order of their first occurrence.
+        """
+        open = [n for n in columns.schema.names if not (n in self.words and n in self.numbers)]
+        if not open:
+            return
+        words = [columns.column(name).dictionary for name in open]
+        is_number = _is_number(pa.concat_arrays(words)).to_pylist()
+        for name, distinct in zip(open, words, strict=True):
+            mine, is_number = is_number[: len(distinct)], is_number[len(distinct) :]
+            if name not in self.words and False in mine:
+                code = mine.index(False)
+                codes = columns.column(name).indices.to_numpy(zero_copy_only=False)
+                row = start + int(np.argmax(codes == code))
+                self.words[name] = Word(distinct[code].as_py(), path, row)
+            if name not in self.numbers and True in mine:
+                self.numbers[name] = distinct[mine.index(True)].as_py()
+
     def __add__(self, other: ColumnTypes) -> ColumnTypes:
         """The types from the rows of both; rows of the other come after these."""
         found = ColumnTypes([])
@@ -147,6 +168,7 @@ class ColumnTypes:
 def _holds(column: pa.Array, type: pa.DataType) -> bool:
     """Whether every value can be read as this type."""
     try:
+        typed(column.slice(0, SOME_VALUES), type)  # Arrow makes an error for every value
         typed(column, type)
     except pa.ArrowInvalid:
         return False

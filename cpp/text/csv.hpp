@@ -1,0 +1,55 @@
+// CSV text without surprises: numbers go to a matrix, words become codes.
+//
+// Whatever could be read in more than one way is refused, and the caller asks Arrow's parser. So a
+// text that is accepted here has the values that Arrow would find.
+//
+// Compiled once, in text/csv.cpp: it reads byte by byte at every level.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace separatrix {
+
+// What becomes of a column.
+enum CsvKind : uint8_t { kSkip = 0, kNumber = 1, kWord = 2 };
+
+// The distinct words of a column, numbered in order of their first occurrence.
+class WordTable {
+ public:
+  // The number of a word. Negative if too many words have similar hashes.
+  int32_t number_of(const char* word, size_t size);
+
+  std::vector<int32_t> offsets{0};  // of each word, and the end of the last
+  std::string text;                 // all words, one after another
+
+ private:
+  struct Slot {
+    uint32_t hash;
+    int32_t number = -1;  // none
+  };
+  void grow();
+  std::vector<Slot> slots_ = std::vector<Slot>(64);  // open addressing; a power of two
+};
+
+// Rows of a text. A missing number is NaN, a missing word has the code -1.
+struct CsvRows {
+  const uint8_t* kinds;  // CsvKind of each column
+  const int32_t* slots;  // where it goes, counted among the columns of its kind
+  int64_t columns, number_columns, max_rows;
+  double* numbers;  // (max_rows, number_columns), row after row
+  int32_t* codes;   // (word columns, max_rows), column after column
+  std::vector<WordTable> words;
+  int64_t rows = 0;
+};
+
+// Whole rows of a text that ends with a line's end; the first one is left out if it has the names.
+// False if the text is refused.
+bool parse_csv(const char* text, int64_t size, char delimiter, bool has_names, CsvRows& rows);
+
+// Where the last row ends that is whole, of a text that begins with a row; 0 if none does. Between
+// quotes lines end no row. -1 if there are quotes next to other characters than parsers agree on.
+int64_t csv_rows_end(const char* text, int64_t size, char delimiter);
+
+}  // namespace separatrix

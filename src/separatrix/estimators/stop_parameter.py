@@ -1,0 +1,57 @@
+"""The parameter ``stop`` of estimators: rules besides ``max_iter`` and ``tol``."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data import Source
+from ..data.labels import check_labels
+from ..training.stopping import Stop
+
+if TYPE_CHECKING:
+    from .base import LinearModel
+
+OWN = ("validation", "patience", "seconds")
+
+
+def with_rules(rules: Stop, asked: Any) -> Stop:
+    """The rules of an estimator with those of its ``stop``."""
+    if asked is None:
+        return rules
+    if not isinstance(asked, Stop):  # the check of an argument, which may be anything
+        raise TypeError(
+            "stop must be None or rules such as Stop(validation=(X_val, y_val), patience=5) or "
+            f"Stop(seconds=60), got {asked!r}"
+        )
+    for each in fields(Stop):
+        if each.name not in OWN and getattr(asked, each.name) != each.default:
+            raise ValueError(
+                f"stop takes {', '.join(OWN)} only: {each.name} is a parameter of the estimator, "
+                "or follows from others"
+            )
+    if asked.validation is None and asked.patience is not None:
+        raise ValueError(
+            "patience of stop counts passes without a smaller loss on held-out rows: give "
+            "validation, too, such as Stop(validation=(X_val, y_val), patience=5)"
+        )
+    patience = rules.patience if asked.validation is None else asked.patience
+    return replace(rules, validation=asked.validation, patience=patience, seconds=asked.seconds)
+
+
+def with_validation_rows(rules: Stop, model: LinearModel, training: Source) -> Stop:
+    """The same rules with a source of held-out rows instead of a pair (X, y)."""
+    if not isinstance(rules.validation, tuple):
+        return rules
+    X, y = rules.validation
+    known = training.classes.tolist()
+    if unknown := sorted(set(check_labels(y).tolist()) - set(known), key=str):
+        raise ValueError(
+            f"the rows of Stop(validation=...) have the labels {unknown!r}; expected those of the "
+            f"training rows, {known!r}"
+        )
+    rows = model._source(X, y, None, classes=training.classes, reset=False, encode=False)
+    # Class weights are for training: held-out rows count alike, as those of read(validation=...).
+    return replace(rules, validation=rows.with_weight(np.ones(len(rows.y))))
