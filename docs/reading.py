@@ -17,7 +17,7 @@ from typing import Any
 ORDER = (
     "and_or_xor", "step_size", "perceptron_loss", "separable_or_not", "loss_zoo", "spam",
     "choosing_l2", "many_classes", "kernel_digits", "feature_maps", "imbalanced", "churn",
-    "larger_than_memory", "resume", "certify_sklearn", "reading_a_diagnosis",
+    "linear_probe", "larger_than_memory", "resume", "certify_sklearn", "reading_a_diagnosis",
 )  # fmt: skip
 """Of the examples: what needs least comes first."""
 SILENT = ("cluster", "diagnose")

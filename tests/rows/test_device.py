@@ -15,7 +15,7 @@ from separatrix.data.device_arrays import uploaded
 from separatrix.numeric.standardization import Standardization
 from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
 from separatrix.rows import CsrRows, DenseRows
-from separatrix.rows.device import DeviceDenseRows, Kernel
+from separatrix.rows.device import CudaKernel, DeviceDenseRows
 from separatrix.rows.device.dense import Team
 from separatrix.rows.device.residents import Residents
 
@@ -244,7 +244,7 @@ def test_vectors_of_the_device_stay_there():
 
 
 def test_kernels_are_text_with_macros():
-    kernel = Kernel.of("sum_rows", COLUMNS=2, ADD=0)
+    kernel = CudaKernel.of("sum_rows", COLUMNS=2, ADD=0)
     assert kernel.options == ("-DADD=0", "-DCOLUMNS=2")
-    assert "#include" not in Kernel.of("dense_pass").source
+    assert "#include" not in CudaKernel.of("dense_pass").source
     assert pickle.loads(pickle.dumps(kernel)) == kernel

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from separatrix.rows.device import Kernel
+from separatrix.rows.device import CudaKernel
 
 pytestmark = pytest.mark.slow
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -55,7 +55,7 @@ def test_every_kernel_is_listed():
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", MACROS)
 def test_compiles(name, architecture):
-    library, kernel = nvrtc(), Kernel.of(name, **MACROS[name])
+    library, kernel = nvrtc(), CudaKernel.of(name, **MACROS[name])
     program = ctypes.c_void_p()
     assert not library.nvrtcCreateProgram(
         ctypes.byref(program), kernel.source.encode(), f"{name}.cu".encode(), 0, None, None

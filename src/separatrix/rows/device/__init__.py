@@ -5,17 +5,17 @@ from .csr import DeviceCsrRows
 from .dense import DeviceDenseRows
 from .device import Device
 from .gpu import Cuda, cuda, devices_in_use
-from .kernels import Kernel
+from .kernels import CudaKernel
 from .vectors import DeviceVectors
 
 __all__ = [
     "Cuda",
+    "CudaKernel",
     "Device",
     "DeviceCsrRows",
     "DeviceDenseRows",
     "DeviceRows",
     "DeviceVectors",
-    "Kernel",
     "cuda",
     "devices_in_use",
 ]

@@ -21,7 +21,7 @@ from ..base import Rows
 from ..host import HostRows
 from .curvature import curvature_product, curvature_sum, curved
 from .device import Device
-from .kernels import THREADS, WARP, Kernel
+from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
 from .residents import Residents
 from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
@@ -136,7 +136,7 @@ class DeviceRows(Rows):
         """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
         count, width = values.shape
         columns = 2 if width == 2 else WARP
-        kernel = Kernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
+        kernel = CudaKernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
         self.device.launch(
             kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
         )
@@ -226,7 +226,7 @@ class DeviceRows(Rows):
     ) -> None:
         rows, k = scores.shape
         lanes = 1 if k <= 4 else WARP
-        kernel = Kernel.of(
+        kernel = CudaKernel.of(
             "class_losses", FORM=loss.form, LOSS=loss.margin, LANES=lanes, GRADIENT=int(gradient),
             CURVATURE=int(curvature is not None),
             Score="double" if scores.dtype == np.float64 else "float",

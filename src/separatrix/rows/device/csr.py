@@ -14,7 +14,7 @@ from ..csr import CsrRows
 from .base import DeviceRows, Tile
 from .dense import MOST_BLOCKS, VALUES
 from .device import Device
-from .kernels import THREADS, WARP, Kernel
+from .kernels import THREADS, WARP, CudaKernel
 from .residents import Residents
 from .thresholds import SEGMENT
 
@@ -57,7 +57,7 @@ class CsrTile(Tile):
         rows, count = self.rows, self.stop - self.start
         out = rows.device.empty((count, len(W)))
         lanes = 8 if rows.row_values <= 64 else WARP
-        kernel = Kernel.of(
+        kernel = CudaKernel.of(
             "csr_scores", VALUES=VALUES[rows.kind], Index=rows.index_type, LANES=lanes
         )
         rows.device.launch(
@@ -197,14 +197,14 @@ class DeviceCsrRows(DeviceRows):
         turned = self._turned(start, stop)
         if turned.segments:
             sums = device.empty((turned.segments, k))
-            kernel = Kernel.of("csr_transpose", VALUES=VALUES[self.kind], POWER=power)
+            kernel = CudaKernel.of("csr_transpose", VALUES=VALUES[self.kind], POWER=power)
             device.launch(
                 kernel, self.blocks(turned.segments, THREADS // WARP), self.data, turned.order,
                 turned.row_of, turned.edges, np.int64(turned.segments), coefficients, np.int32(k),
                 sums,
             )  # fmt: skip
             device.launch(
-                Kernel.of("column_sums"), self.blocks(self.n_features * k), sums,
+                CudaKernel.of("column_sums"), self.blocks(self.n_features * k), sums,
                 turned.first_segment, np.int32(self.n_features), np.int32(k), out,
             )  # fmt: skip
         bias = device.empty((k,))
@@ -252,7 +252,7 @@ class DeviceCsrRows(DeviceRows):
             for group_of, out, power in ((of_rows, sums, 1), (None, powers, 2)):
                 member = self.device.empty((at.stop - at.start, len(out)))
                 self.device.launch(
-                    Kernel.of("group_weights"),
+                    CudaKernel.of("group_weights"),
                     min(self.blocks(member.shape[0] * len(out)), MOST_BLOCKS), group_of, some,
                     np.int64(member.shape[0]), np.int32(len(out)), member,
                 )  # fmt: skip
@@ -283,7 +283,7 @@ class DeviceCsrRows(DeviceRows):
     def finite(self) -> bool:
         """Whether no value is NaN or infinite."""
         found, count = self.device.zeros((1,)), len(self.data)
-        kernel = Kernel.of("not_finite", VALUES=VALUES[self.kind])
+        kernel = CudaKernel.of("not_finite", VALUES=VALUES[self.kind])
         blocks = min(self.blocks(count), MOST_BLOCKS)
         self.device.launch(kernel, blocks, self.data, np.int64(count), found)
         return not self.device.download(found)[0]

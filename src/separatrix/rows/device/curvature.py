@@ -11,7 +11,7 @@ import numpy as np
 
 from ...losses import Loss
 from ...numeric.types import AnyArray, Array
-from .kernels import THREADS, WARP, Kernel
+from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, SOFTMAX, KernelLoss, kernel_loss
 
 ROOTS, DIAGONAL, PRODUCT = range(3)  # as class_curvature.cu numbers them
@@ -69,7 +69,9 @@ def _launch(
     scores = tile.scores(W)
     count, k = scores.shape
     lanes = 1 if k <= 4 else WARP
-    kernel = Kernel.of("class_curvature", FORM=loss.form, LOSS=loss.margin, LANES=lanes, MODE=mode)
+    kernel = CudaKernel.of(
+        "class_curvature", FORM=loss.form, LOSS=loss.margin, LANES=lanes, MODE=mode
+    )
     rows.device.launch(
         kernel, rows.blocks(count, THREADS // lanes), scores, scores if turn is None else turn,
         np.int64(count), np.int32(k), labels[at], None if weights is None else weights[at],

@@ -13,7 +13,7 @@ from ...numeric.types import AnyArray, Array, Ints
 from ..dense import DenseRows
 from .base import DeviceRows, Tile
 from .device import Device
-from .kernels import WARP, Kernel
+from .kernels import WARP, CudaKernel
 from .losses import MARGINS, KernelLoss
 from .residents import Residents
 from .thresholds import MOMENTS_PER_LANE, MOST_PER_LANE, REGISTERS
@@ -89,7 +89,7 @@ class SplitTile(Tile):
         high, low = (self.device.empty(values.shape, np.uint16) for _ in range(2))
         count = int(np.prod(values.shape))
         blocks = min(self.rows.blocks(count), MOST_BLOCKS)
-        kernel = Kernel.of("split_bfloat16")
+        kernel = CudaKernel.of("split_bfloat16")
         self.device.launch(kernel, blocks, values, np.int64(count), high, low)
         return high, low
 
@@ -236,7 +236,7 @@ class DeviceDenseRows(DeviceRows):
         power: int = 1,
     ) -> Any:
         n, d = self.shape
-        kernel = Kernel.of(
+        kernel = CudaKernel.of(
             "standardize_rows", VALUES=VALUES[self.kind], ROOT=int(root), POWER=power,
             Out="double" if out.dtype == np.float64 else "float",
         )  # fmt: skip
@@ -295,7 +295,7 @@ class DeviceDenseRows(DeviceRows):
     ) -> Any:
         """The gradient, losses and mistakes, (d + 3,) on the device, in one read of the rows."""
         n, d = self.shape
-        kernel = Kernel.of(
+        kernel = CudaKernel.of(
             "dense_pass", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
             WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, FULL=int(team.full),
             Sum="float" if single else "double", LOSS=loss, MODE=int(given is not None),
@@ -383,7 +383,7 @@ class DeviceDenseRows(DeviceRows):
         team = Team.of(d, self.value_bytes, self.device.aligned(self.array, 16), MOMENTS_PER_LANE)
         assert team is not None
         on_device = self.residents.on_device
-        kernel = Kernel.of(
+        kernel = CudaKernel.of(
             "dense_moments", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
             WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block,
         )  # fmt: skip
@@ -407,7 +407,7 @@ class DeviceDenseRows(DeviceRows):
         rows = at.stop - at.start
         out = self.device.empty((rows, groups))
         self.device.launch(
-            Kernel.of("group_weights"), min(self.blocks(rows * groups), MOST_BLOCKS), group,
+            CudaKernel.of("group_weights"), min(self.blocks(rows * groups), MOST_BLOCKS), group,
             weight, np.int64(rows), np.int32(groups), out,
         )  # fmt: skip
         return out
@@ -442,7 +442,7 @@ class DeviceDenseRows(DeviceRows):
     def finite(self) -> bool:
         """Whether no value is NaN or infinite."""
         found, count = self.device.zeros((1,)), self.n_values
-        kernel = Kernel.of("not_finite", VALUES=VALUES[self.kind])
+        kernel = CudaKernel.of("not_finite", VALUES=VALUES[self.kind])
         blocks = min(self.blocks(count), MOST_BLOCKS)
         self.device.launch(kernel, blocks, self.array, np.int64(count), found)
         return not self.device.download(found)[0]

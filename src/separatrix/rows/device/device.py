@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ...numeric.types import AnyArray
-from .kernels import THREADS, Kernel
+from .kernels import THREADS, CudaKernel
 
 
 class Device(ABC):
@@ -47,11 +47,13 @@ class Device(ABC):
         """Whether the address of an array is a multiple of ``size``."""
 
     @abstractmethod
-    def launch(self, kernel: Kernel, blocks: int, *arguments: Any, threads: int = THREADS) -> None:
+    def launch(
+        self, kernel: CudaKernel, blocks: int, *arguments: Any, threads: int = THREADS
+    ) -> None:
         """Run a kernel on arrays, ``np.int32`` and ``np.int64``; None is a null pointer."""
 
     @abstractmethod
-    def resident_blocks(self, kernel: Kernel, threads: int) -> int:
+    def resident_blocks(self, kernel: CudaKernel, threads: int) -> int:
         """How many blocks of a kernel all multiprocessors hold at a time."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from ...numeric.types import AnyArray
 from .device import Device
-from .kernels import THREADS, Kernel
+from .kernels import THREADS, CudaKernel
 
 INSTALL = (
     "install CuPy for the CUDA version of the driver: pip install 'separatrix[gpu-cuda13]' or "
@@ -35,7 +35,7 @@ class Cuda(Device):
         self.number = number
         self.name = f"cuda:{number}"
         self.device = cupy.cuda.Device(number)
-        self._compiled: dict[Kernel, Any] = {}
+        self._compiled: dict[CudaKernel, Any] = {}
 
     def __reduce__(self) -> tuple[Any, tuple[int]]:
         return cuda, (self.number,)
@@ -80,12 +80,14 @@ class Cuda(Device):
         """Whether the address of an array is a multiple of ``size``."""
         return bool(values.data.ptr % size == 0)
 
-    def launch(self, kernel: Kernel, blocks: int, *arguments: Any, threads: int = THREADS) -> None:
+    def launch(
+        self, kernel: CudaKernel, blocks: int, *arguments: Any, threads: int = THREADS
+    ) -> None:
         """Compile the kernel on first use, and run it."""
         with self.device:
             self._function(kernel)((max(blocks, 1),), (threads,), arguments)
 
-    def resident_blocks(self, kernel: Kernel, threads: int) -> int:
+    def resident_blocks(self, kernel: CudaKernel, threads: int) -> int:
         """By the driver's occupancy calculator."""
         with self.device:
             function = self._function(kernel).kernel
@@ -93,7 +95,7 @@ class Cuda(Device):
             each = occupancy(function.ptr, threads, 0)
         return int(max(each, 1) * self.device.attributes["MultiProcessorCount"])
 
-    def _function(self, kernel: Kernel) -> Any:
+    def _function(self, kernel: CudaKernel) -> Any:
         if kernel not in self._compiled:
             module = self.cupy.RawModule(
                 code=kernel.source, options=("--std=c++14", *kernel.options)

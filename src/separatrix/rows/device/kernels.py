@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-WARP = 32
+WARP = 32  # threads that run together
 THREADS = 256  # of a block, unless a kernel says otherwise
 
 
 @dataclass(frozen=True)
-class Kernel:
+class CudaKernel:
     """A kernel and the values of its macros, which are fixed when it is compiled."""
 
     name: str
     macros: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, name: str, **macros: object) -> Kernel:
+    def of(cls, name: str, **macros: object) -> CudaKernel:
         """A kernel with these macros."""
         return cls(name, tuple((key, str(value)) for key, value in sorted(macros.items())))
 

@@ -1,9 +1,10 @@
-"""Which losses have kernels."""
+"""Which losses have kernels: those that are compiled for the CPU, too."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...loops import compiled
 from ...losses import Loss
 from ...losses.margin import (
     Hinge,
@@ -13,15 +14,16 @@ from ...losses.margin import (
     SquaredHinge,
     TanhSquared,
 )
-from ...losses.multiclass import CrammerSinger, JointPerceptron, Softmax
-from ...losses.one_vs_rest import OneVsRest
 
-MARGINS, SOFTMAX, CRAMMER_SINGER, JOINT_PERCEPTRON = range(4)
-NUMBERS: dict[type[Loss], int] = {
-    Logistic: 0, Squared: 1, SquaredHinge: 2, TanhSquared: 3, Hinge: 4, PerceptronLoss: 5,
-}  # fmt: skip
-JOINT: dict[type[Loss], int] = {
-    Softmax: SOFTMAX, CrammerSinger: CRAMMER_SINGER, JointPerceptron: JOINT_PERCEPTRON,
+MARGINS, SOFTMAX, CRAMMER_SINGER, JOINT_PERCEPTRON = range(4)  # forms, as class_losses.cu has them
+OF_MARGIN = Logistic(), Squared(), SquaredHinge(), TanhSquared(), Hinge(), PerceptronLoss()
+"""In the order of their numbers in margin_losses.cuh."""
+NUMBERS = {compiled(loss): number for number, loss in enumerate(OF_MARGIN)}
+JOINT = {
+    compiled(loss.multiclass()): form
+    for loss, form in (
+        (Logistic(), SOFTMAX), (Hinge(), CRAMMER_SINGER), (PerceptronLoss(), JOINT_PERCEPTRON),
+    )
 }  # fmt: skip
 
 
@@ -35,8 +37,10 @@ class KernelLoss(NamedTuple):
 
 def kernel_loss(loss: Loss) -> KernelLoss | None:
     """The numbers of a loss; None for a loss without kernels, such as a user's."""
-    own = loss.column_loss
-    if own is not None:  # a user's subclass may have another formula, or labels of another form
-        known = type(own) in NUMBERS and (own is loss or type(loss) is OneVsRest)
-        return KernelLoss(MARGINS, NUMBERS[type(own)]) if known else None
-    return KernelLoss(JOINT[type(loss)], 0) if type(loss) in JOINT else None
+    number, own = compiled(loss), loss.column_loss
+    if number is None:
+        return None
+    if own is None:
+        return KernelLoss(JOINT[number], 0) if number in JOINT else None
+    margin = NUMBERS.get(compiled(own))
+    return None if margin is None else KernelLoss(MARGINS, margin)
