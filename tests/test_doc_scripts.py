@@ -119,10 +119,10 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
     ]
 
 
-def test_the_gallery_has_sixteen_examples_in_an_order_to_read_them_each_with_a_picture():
+def test_the_gallery_has_seventeen_examples_in_an_order_to_read_them_each_with_a_picture():
     reading = script("reading")
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert len(names) == len(reading.ORDER) == 16
+    assert len(names) == len(reading.ORDER) == 17
     assert names == set(reading.ORDER)
     key = reading.ReadingOrder("examples")
     assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [
