@@ -6,7 +6,7 @@ import atexit
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow.csv
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 import separatrix
+from separatrix.data.files.readers.csv import CsvReader
 from separatrix.data.files.readers.formats import open_reader
 from separatrix.rows import rows_of
 
@@ -91,7 +92,8 @@ def parse_csv(n: int, d: int) -> Contest:
     written = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=n)
 
     def ours(_: Any) -> Any:
-        return np.concatenate([piece.X.numbers for piece in open_reader(path).guessed(()).pieces()])
+        reader = cast(CsvReader, open_reader(path)).guessed(())
+        return np.concatenate([cast(Any, piece.X).numbers for piece in reader.pieces()])
 
     def streamed(_: Any) -> Any:
         with pyarrow.csv.open_csv(path) as reader:

@@ -18,7 +18,7 @@ from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..penalties import L2, Penalty, SparsityInducing
+from ..penalties import L2, Penalty, SparsityInducing, is_l2
 from ..solvers import Solver, State
 from ..training.interrupt import passed_on
 from .base import FitSettings
@@ -173,7 +173,7 @@ def path(
 
 def _grid(objective: Objective, null: NullModel, count: int, smallest: float | None) -> Array:
     """Strengths from the largest; of a path in l2, twice its values."""
-    if isinstance(objective.penalty, L2):
+    if is_l2(objective.penalty):
         return 2.0 * l2_path(count, objective, smallest)
     return grid(objective, null, count, smallest)
 
@@ -249,7 +249,7 @@ def _fits(
 
 def _at(penalty: Penalty, l1_ratio: float, strength: float) -> Penalty:
     """The penalty with this strength."""
-    if isinstance(penalty, L2):
+    if is_l2(penalty):
         return L2(strength / 2.0)
     return at_strength(cast(SparsityInducing, penalty), l1_ratio, strength)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..numeric import checks
-from ..penalties import L2, ElasticNet, GroupLasso, Penalty
+from ..penalties import L2, ElasticNet, GroupLasso, Penalty, is_l2
 from ..penalties.group_lasso import CLASSES
 
 DEFAULT_L2 = 1e-4  # small, but the minimum is finite
@@ -68,9 +68,10 @@ def given_penalty(loss: Loss, penalty: Any, **shorthand: Any) -> Penalty:
     checks.number("l2 of penalty", penalty.l2)
     checked_weights(penalty.weights)
     # Losses with a kink are minimised by their dual, which is known for l2 * |w|^2.
-    if not isinstance(penalty, L2):
+    checked: Penalty = penalty
+    if not is_l2(checked):
         refuse_loss(loss, f"penalty={type(penalty).__name__}(...)")
-    return penalty
+    return checked
 
 
 def checked_groups(given: Any) -> tuple[int, ...] | str | None:

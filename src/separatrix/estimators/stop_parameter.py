@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data import Source
 from ..data.labels import check_labels
 from ..training.stopping import Stop
-
-if TYPE_CHECKING:
-    from .base import LinearModel
 
 OWN = ("validation", "patience", "seconds")
 
@@ -41,7 +38,7 @@ def with_rules(rules: Stop, asked: Any) -> Stop:
     return replace(rules, validation=asked.validation, patience=patience, seconds=asked.seconds)
 
 
-def with_validation_rows(rules: Stop, model: LinearModel, training: Source) -> Stop:
+def with_validation_rows(rules: Stop, model: Any, training: Source) -> Stop:
     """The same rules with a source of held-out rows instead of a pair (X, y)."""
     if not isinstance(rules.validation, tuple):
         return rules

@@ -7,7 +7,7 @@ from ..numeric import registry
 from .base import REGISTRY, Penalty
 from .elastic_net import ElasticNet
 from .group_lasso import GroupLasso
-from .l2 import L2
+from .l2 import L2, is_l2
 from .sparsity_inducing import SparsityInducing
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Penalty",
     "SparsityInducing",
     "from_dict",
+    "is_l2",
 ]
 
 

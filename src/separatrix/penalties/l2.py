@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -77,3 +78,12 @@ class L2(Penalty):
     def with_l2(self, l2: float) -> L2:
         """A copy with another strength."""
         return L2(l2)
+
+
+def is_l2(penalty: Penalty) -> TypeGuard[L2]:
+    """Whether the penalty is ``l2 * |w|^2`` on all features, and nothing else.
+
+    Weight decay, factored systems, duals and the sampled bound are derived for it. A subclass with
+    another formula does not qualify.
+    """
+    return type(penalty) is L2

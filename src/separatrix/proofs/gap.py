@@ -19,7 +19,7 @@ from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real
 from ..numeric.standardization import Variables
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..penalties import L2, Penalty
+from ..penalties import is_l2
 from . import free_features
 from .binary_dual import has_dual
 from .iterates import Iterate, StartAscent
@@ -60,14 +60,9 @@ def provable(objective: Objective) -> bool:
     columns = own is not None and has_dual(own) and rows
     known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
     # For a loss with a kink the proof maximises a dual that assumes l2 * |w|^2.
-    if not known or not loss.has_steepness or not (loss.smooth or _is_plain(objective.penalty)):
+    if not known or not loss.has_steepness or not (loss.smooth or is_l2(objective.penalty)):
         return False
     return objective.penalty.coercive or free_features.is_bounded(objective)
-
-
-def _is_plain(penalty: Penalty) -> bool:
-    # Duals and the sampled problem assume l2 * |w|^2.
-    return isinstance(penalty, L2)
 
 
 @dataclass
@@ -255,7 +250,7 @@ class GapTracker:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and _is_plain(objective.penalty) and not self._near:
+        if remains is not None and is_l2(objective.penalty) and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound's error is linear in the gradient with respect to the biases, but quadratic

@@ -19,7 +19,7 @@ from . import single_features
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import ProvenVerdict
+from .search import Proven
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -105,7 +105,7 @@ def decide(
 def _result(
     rows: SignedRows,
     powers: Ints,
-    decision: ProvenVerdict,
+    decision: Proven,
     exact: bool,
     names: list[str],
     pairs: Any,
@@ -171,7 +171,7 @@ def _names(given: Any, X: Any, d: int) -> list[str]:
     return names
 
 
-def _certificate(rows: SignedRows, decision: ProvenVerdict, exact: bool) -> dict[str, Any]:
+def _certificate(rows: SignedRows, decision: Proven, exact: bool) -> dict[str, Any]:
     def of(weights: Any) -> Any:
         if weights is None:
             return None

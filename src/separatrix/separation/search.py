@@ -59,7 +59,7 @@ class WeakSeparator(NamedTuple):
 
 
 @dataclass
-class ProvenVerdict:
+class Proven:
     """A verdict and its proof."""
 
     verdict: str
@@ -86,7 +86,7 @@ class SeparabilitySearch:
 
     # ---- is there a separator? -----------------------------------------------------------
 
-    def decide(self) -> ProvenVerdict:
+    def decide(self) -> Proven:
         """The verdict with its certificate.
 
         Overflowing floating-point results are discarded.
@@ -94,20 +94,20 @@ class SeparabilitySearch:
         with np.errstate(all="ignore"):
             return self._decided()
 
-    def _decided(self) -> ProvenVerdict:
+    def _decided(self) -> Proven:
         found = (self._wide_separator() if self.working.wide else None) or self._separator()
-        if isinstance(found, ProvenVerdict):
+        if isinstance(found, Proven):
             return found
         return self._weak_separator(found)
 
-    def _wide_separator(self) -> ProvenVerdict | Weights | None:
+    def _wide_separator(self) -> Proven | Weights | None:
         """By Newton's method; None if it does not decide the question."""
         W, weights = self.wide.separator()
         if W is not None:
             return self._separable(W)
         return None if weights is None else self._witness(weights)
 
-    def _separator(self) -> ProvenVerdict | Weights:
+    def _separator(self) -> Proven | Weights:
         working = self.working
         direction = np.zeros(self.rows.dimension)
         for _ in range(MAX_ROUNDS):
@@ -128,10 +128,8 @@ class SeparabilitySearch:
                 break
         return self._exact_separator(direction)
 
-    def _separable(
-        self, direction: Array, exact_direction: Fractions | None = None
-    ) -> ProvenVerdict:
-        return ProvenVerdict(
+    def _separable(self, direction: Array, exact_direction: Fractions | None = None) -> Proven:
+        return Proven(
             "separable", direction, exact_direction, exact=True, rounds=self.working.rounds
         )
 
@@ -155,7 +153,7 @@ class SeparabilitySearch:
                 return Weights(working.ids[at], sure, None)
         return solved_on(working.ids[at], dense(Z), None)
 
-    def _exact_separator(self, direction: Array) -> ProvenVerdict | Weights:
+    def _exact_separator(self, direction: Array) -> Proven | Weights:
         """Decide the same question in whole numbers, on the rows closest to a tie."""
         margins = self.working.scaled @ direction
         D = self.rows.dimension
@@ -183,7 +181,7 @@ class SeparabilitySearch:
 
     # ---- if not, a weak separator? ---------------------------------------------
 
-    def _weak_separator(self, witness: Weights) -> ProvenVerdict:
+    def _weak_separator(self, witness: Weights) -> Proven:
         total, sizes = np.zeros(self.rows.shape), np.zeros(self.rows.shape)
         objective, left = self.rows.total()
         while True:
@@ -202,7 +200,7 @@ class SeparabilitySearch:
                 return self._exact_weak_separator(witness)
             left = count
         if not total.any():
-            return ProvenVerdict(
+            return Proven(
                 "overlapping", witness=witness, interior=found,
                 exact=found.fractions is not None and witness.fractions is not None,
                 rounds=self.working.rounds,
@@ -284,7 +282,7 @@ class SeparabilitySearch:
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
-    ) -> ProvenVerdict | None:
+    ) -> Proven | None:
         """A weak separator with exactly this boundary, or None."""
         basis = spanning(self.rows, boundary)
         numbers, exponents = rational.to_integers(basis)
@@ -306,13 +304,13 @@ class SeparabilitySearch:
             else:
                 right = np.array_equal(np.sort(low), boundary)
             if right:
-                return ProvenVerdict(
+                return Proven(
                     "quasi-separable", W, w, witness, proof, boundary,
                     self.exact or few, self.working.rounds,
                 )  # fmt: skip
         return None
 
-    def _exact_weak_separator(self, witness: Weights) -> ProvenVerdict:
+    def _exact_weak_separator(self, witness: Weights) -> Proven:
         """The same question in whole numbers."""
         total = np.zeros(self.rows.dimension, object)
         boundary = None
@@ -324,10 +322,10 @@ class SeparabilitySearch:
             _, low = self._unsafe(rational.Fractions(total, 1))
             boundary = np.sort(low[signs(self.rows, rational.Fractions(total, 1), low) == 0])
         if boundary is None:
-            return ProvenVerdict("overlapping", witness=witness, interior=found, exact=True,
+            return Proven("overlapping", witness=witness, interior=found, exact=True,
                             rounds=self.working.rounds)  # fmt: skip
         w_total = rational.Fractions(total, 1)
-        return ProvenVerdict("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
+        return Proven("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
                         found, boundary, True, self.working.rounds)  # fmt: skip
 
     def exactly_improved(self, right: Exact) -> Weights | Exact:

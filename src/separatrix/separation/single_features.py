@@ -25,7 +25,7 @@ from ..rows import RowsLike, host_rows_of
 from . import thresholds
 from .budget import CountedSource, ReadBudget
 from .rational import common_denominator
-from .search import ProvenVerdict, SeparabilitySearch
+from .search import Proven, SeparabilitySearch
 from .settled import Weights, rounded
 from .signed_blocks import SignedRowEncoding
 from .signed_rows import SignedRows
@@ -33,7 +33,7 @@ from .signed_rows import SignedRows
 DENSE_FEATURES = 64  # most sparse features with c != 0 in a step: all their values are read
 
 
-def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = None) -> ProvenVerdict:
+def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = None) -> Proven:
     """The verdict with its certificate: by single features first, then by a search on the rest."""
     size = rows.source.n_rows * rows.source.row_bytes
     if rows.encoding.stacked == 1 and size <= thresholds.SINGLE_FEATURE_BYTES:
@@ -219,7 +219,7 @@ def _largest(differences: Array, power: Ints) -> Array | None:
 
 def _composed(
     rows: SignedRows, steps: list[Removal], rest: Remaining, exact: bool, budget: ReadBudget | None
-) -> ProvenVerdict:
+) -> Proven:
     """The verdict on all rows, from the steps and a search on the rows that they leave."""
     core, features = None, np.empty(0, np.int64)
     if len(rest.ids):
@@ -231,7 +231,7 @@ def _composed(
             SignedRows(source, intercept=rows.intercept), exact, budget
         ).decide()
     w = common_denominator(_direction(rows, steps, core, features))
-    found = ProvenVerdict("separable", rounded(w, rows.shape), w, exact=True)
+    found = Proven("separable", rounded(w, rows.shape), w, exact=True)
     if core is None:
         return found
     found.rounds = core.rounds
@@ -246,7 +246,7 @@ def _composed(
 
 
 def _direction(
-    rows: SignedRows, steps: list[Removal], core: ProvenVerdict | None, features: Ints
+    rows: SignedRows, steps: list[Removal], core: Proven | None, features: Ints
 ) -> list[Fraction]:
     """Weights with which every removed row is strictly correct, and the rest as in the core."""
     d = rows.source.n_features

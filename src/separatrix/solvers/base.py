@@ -14,7 +14,7 @@ from ..numeric.registry import Registered
 from ..numeric.standardization import Variables
 from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..penalties import L2, Penalty
+from ..penalties import Penalty, is_l2
 
 State = dict[str, Any]
 REGISTRY: dict[str, type[Solver]] = {}
@@ -164,8 +164,7 @@ class Solver(Registered, ABC):
 
     def takes(self, penalty: Penalty) -> bool:
         """Whether it supports this penalty."""
-        # Weight decay, factored systems and duals assume the penalty l2 * |w|^2.
-        return self.any_penalty or isinstance(penalty, L2)
+        return self.any_penalty or is_l2(penalty)
 
     def check_penalty(self, penalty: Penalty) -> None:
         """Raise an error for a penalty that it would ignore or misinterpret."""

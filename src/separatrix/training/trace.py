@@ -18,7 +18,7 @@ from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..penalties import L2, Penalty
+from ..penalties import Penalty, is_l2
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
 from .recording import Recording
@@ -197,7 +197,7 @@ class Trace:
         step visits one row; steps after ``max_steps`` are left out.
         """
         # The numbers and sentences assume weight decay by l2.
-        if not isinstance(self.penalty, L2):
+        if not is_l2(self.penalty):
             raise ValueError(
                 "a recording supports the penalty l2 only, and this fit had an l1 or "
                 "penalty_weights, or another penalty; see replay, which gives every step"

@@ -21,6 +21,7 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -79,6 +80,9 @@ def models():
     ):  # fmt: skip
         yield LogisticRegression(class_weight=weights).fit(X, labels)
     yield LinearSVC()
+    several = np.column_stack([y, y, 1 - y])
+    several[:, 0] = 1  # a label that does not vary
+    yield OneVsRestClassifier(LogisticRegression()).fit(X, several)
 
 
 def assert_same(found, expected):

@@ -195,6 +195,8 @@ def test_a_sparse_search_has_a_table_of_strengths():
     text = Report(clf, X, y).to_html()
     assert "Search for the penalty" in text
     assert ">strength</th>" in text
+    alts = [image["alt"] for image in Page(text).all("img")]
+    assert any(f"by strength. {clf.strength_:.3g} was chosen" in alt for alt in alts)
 
 
 def test_the_settings_of_matplotlib_stay(searched):

@@ -84,7 +84,7 @@ def path(
             callbacks=[watch],
         )  # fmt: skip
     facts = {"file": " ".join(data), "rows": rows.n_rows, "in_memory": True}
-    found = {"data": facts, "score": score, "folds": folds} | _facts(along)
+    found: dict[str, Any] = {"data": facts, "score": score, "folds": folds} | _facts(along)
     if json:
         print_json("path", found)
         return

@@ -10,7 +10,7 @@ import numpy as np
 from ...estimators.cv import leave_one_out
 from ...numeric.types import Array
 from ...objective import Objective
-from ...penalties import L2
+from ...penalties import is_l2
 from ...solvers.least_squares import is_squared
 from ...training.stopping import Stop
 from .comparison import fitted
@@ -26,8 +26,7 @@ def is_cheap(objective: Objective) -> bool:
     n, d = len(source.y), source.n_features
     equal = source.weight is None or bool(np.ptp(source.weight) == 0.0)
     smooth = objective.shape[0] == 1 and loss.has_curvature and loss.convex
-    # Another penalty may share these methods, but not the meaning of l2.
-    plain = type(objective.penalty) is L2 and objective.penalty.l2 > 0.0
+    plain = is_l2(objective.penalty) and objective.penalty.l2 > 0.0
     fits = n <= MOST_ROWS and n * min(n, d + 1) ** 2 <= MOST_WORK
     return plain and fits and (is_squared(loss) or (equal and smooth))
 

@@ -196,16 +196,21 @@ def coefficients(model: Any) -> Picture | None:
 
 
 def path(model: Any) -> Picture | None:
-    """Scores along the path of a search for l2."""
-    results = getattr(last_step(model), "cv_results_", {})
-    if "l2" not in results or "strength" in results or "standard_error" not in results:
+    """Scores along the path of a search, for the best ``l1_ratio`` if there are several."""
+    last = last_step(model)
+    results = getattr(last, "cv_results_", {})
+    if not {"l2", "mean_test_score", "standard_error"} <= set(results):
         return None
-    l2 = last_step(model).l2_
+    along = "strength" if "strength" in results else "l2"
+    chosen = getattr(last, f"{along}_")
 
     def draw(ax: Any) -> str:
-        PathDisplay.from_cv_results(results, l2=l2, ax=ax)
+        PathDisplay.from_cv_results(results, l2=chosen, ax=ax)
         best = float(np.max(results["mean_test_score"]))
-        return f"Scores of held-out rows along l2. {l2:.3g} was chosen; the best is {best:.4g}."
+        return (
+            f"Scores of held-out rows by {along}. {chosen:.3g} was chosen; the best score is "
+            f"{best:.4g}."
+        )
 
     return picture(draw)
 

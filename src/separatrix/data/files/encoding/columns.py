@@ -290,7 +290,8 @@ def numbers_among(known: pa.Array, column: pa.Array) -> Ints:
         if codes.null_count:
             null = numbers_among(known, pa.nulls(1, column.dictionary.type))
             of_values, codes = np.append(of_values, null), codes.fill_null(len(of_values))
-        return of_values[codes.to_numpy()]
-    found = pc.index_in(column, value_set=known).fill_null(-1)
-    numbers: Ints = found.to_numpy().astype(np.int64)
+        found: Ints = of_values[codes.to_numpy()]
+        return found
+    places = pc.index_in(column, value_set=known).fill_null(-1)
+    numbers: Ints = places.to_numpy().astype(np.int64)
     return numbers
