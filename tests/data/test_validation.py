@@ -29,6 +29,7 @@ from separatrix import (
 )
 from separatrix.data import Block, Source
 from separatrix.features import RadialBasis
+from separatrix.rows.device import cuda
 
 X, Y = overlapping(60, 4)
 EVERY = [
@@ -163,13 +164,28 @@ def test_arrays_of_other_libraries_are_seen_through_numpy(clf, kind):
 
 @names
 def test_arrays_that_numpy_cannot_see_are_refused_in_a_sentence(clf):
-    for rows in (Foreign(X, device=2), Foreign(X, fails=True)):
-        with pytest.raises(TypeError, match=r"X is a .*Foreign, of which NumPy has no view.*CPU"):
-            clf.fit(rows, Y)
-        with pytest.raises(TypeError, match="of which NumPy has no view"):
-            clf.fit(X, Y).predict(rows)
+    rows = Foreign(X, fails=True)
+    with pytest.raises(TypeError, match=r"X is a .*Foreign, of which NumPy has no view.*CPU"):
+        clf.fit(rows, Y)
+    with pytest.raises(TypeError, match="of which NumPy has no view"):
+        clf.fit(X, Y).predict(rows)
     with pytest.raises(TypeError, match=r"y is a .*Foreign, of which NumPy has no view"):
-        clf.fit(X, Foreign(Y, device=2))
+        clf.fit(X, Foreign(Y, fails=True))
+
+
+@names
+def test_arrays_on_a_gpu_need_cupy(clf, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    cuda.cache_clear()
+    there = Foreign(X, device=2)
+    for call in (
+        lambda: clf.fit(there, Y),
+        lambda: clf.fit(X, Foreign(Y, device=2)),
+        lambda: clf.fit(X, Y).predict(there),
+    ):
+        # KernelPerceptron takes no rows on a GPU.
+        with pytest.raises((ImportError, TypeError), match=r"need CuPy.*X\.cpu|move it to the CPU"):
+            call()
 
 
 def test_the_other_doors_take_the_same_containers():

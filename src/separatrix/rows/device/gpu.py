@@ -163,7 +163,8 @@ def cuda(number: int) -> Cuda:
         import cupy
     except ImportError as error:
         raise ImportError(
-            f"arrays on a GPU need CuPy, which is not installed: {INSTALL}"
+            f"arrays on a GPU need CuPy, which is not installed: {INSTALL}; "
+            "or pass copies in main memory, e.g. X.cpu()"
         ) from error
     try:
         count = int(cupy.cuda.runtime.getDeviceCount())
