@@ -196,7 +196,7 @@ MECHANISMS = (
     Mechanism("kernel values on threads", (("kernels.functions:WORTH_A_THREAD", 1 << 60),
                                            ("kernels.gaussian:WORTH_A_THREAD", 1 << 60)),
               ("kernel-*",)),
-    Mechanism("kernel rows kept", (("estimators.kernel:KERNEL_CACHE_MB", 0.0),), ("kernel-*",)),
+    Mechanism("kernel rows kept", (("estimators.kernel_parameters:KERNEL_CACHE_MB", 0.0),), ("kernel-*",)),
     Mechanism("Newton for wide verdicts", (("separation.thresholds:NEWTON_DIMENSION", 1 << 30),),
               ("verdict-wide*", "verdict-text")),
     Mechanism("wide rows dense", (("separation.thresholds:DENSE_DIMENSION", 0),),

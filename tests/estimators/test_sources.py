@@ -231,7 +231,8 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     assert clf.score(chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
     weighted = clf.fit(form(X), y, sample_weight=WEIGHT).decision_function(X)
     assert not np.array_equal(weighted, scores)
-    assert np.array_equal(clf.fit(whole(y, WEIGHT)).decision_function(X), weighted)
+    weighted_source = array_source(check_rows(form(X)), y, sample_weight=WEIGHT)
+    assert np.array_equal(clf.fit(weighted_source).decision_function(X), weighted)
     with pytest.raises(TypeError, match="sample_weight was also given"):
         clf.fit(source, sample_weight=WEIGHT)
 

@@ -52,9 +52,11 @@ def on_device(X: Any) -> bool:
 def check_one_device(X: Any, **others: Any) -> None:
     """Refuse labels or weights on another GPU than the rows."""
     number = device_of(X)
+    if number is None:
+        return
     for name, other in others.items():
         there = device_of(other)
-        if number is not None and there is not None and there != number:
+        if there is not None and there != number:
             raise ValueError(
                 f"X is on cuda:{number}, but {name} is on cuda:{there}; expected one device: "
                 f"{ELSEWHERE}"

@@ -186,6 +186,8 @@ class LinearModel(LinearPredictor):
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         settings = self._settings()
+        if self.stop is None:
+            return settings
         return replace(settings, stop=with_rules(settings.stop, self.stop))
 
     def _source(
@@ -209,7 +211,9 @@ class LinearModel(LinearPredictor):
             check_one_device(X, y=y, sample_weight=sample_weight)
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
-        rows, y = placed(rows, self.device), copied_home(y, "y")
+        if self.device is not None:
+            rows = placed(rows, self.device)
+        y = copied_home(y, "y")
         if self._takes_labels and classes is None and is_indicator(y):
             source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
             note_labels(self, source)

@@ -16,8 +16,6 @@ OWN = ("validation", "patience", "seconds")
 
 def with_rules(rules: Stop, asked: Any) -> Stop:
     """The rules of an estimator with those of its ``stop``."""
-    if asked is None:
-        return rules
     if not isinstance(asked, Stop):  # the check of an argument, which may be anything
         raise TypeError(
             "stop must be None or rules such as Stop(validation=(X_val, y_val), patience=5) or "

@@ -13,7 +13,7 @@ from ...labels import LONGEST_LABEL, ends_with_nul, small_integer_classes, too_l
 from ..readers.reader import Place
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
-FEW_LABELS = 8
+FEW_LABELS = 8  # up to which comparing with each is faster than a sort
 KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "words"}
 
 

@@ -21,7 +21,7 @@ PLAIN = r"^-?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][-+]?\d{1,2})?$"
 """Numbers that are read without a doubt; others may be, too."""
 NO_WORD = r"^[ \t]*($|[-+.\d]|(?i:nan|inf|true|false))"
 """Text that may be a number or a boolean; all other text is words."""
-SOME_VALUES = 16
+SOME_VALUES = 16  # tried first, because Arrow makes an error for every value that fails
 NUMERIC = (pa.lib.Type_NA, pa.lib.Type_INT64, pa.lib.Type_DOUBLE)
 WIDER = {  # what a column may turn out to be that so far was the first; else text
     pa.null(): (pa.int64(), pa.float64(), pa.bool_()),
