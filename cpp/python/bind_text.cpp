@@ -85,6 +85,9 @@ nb::object csv_rows(Bytes text, int delimiter, bool has_names, Bytes kinds, Ints
                     Output numbers, IntOutput codes) {
   const char* const lines = lines_of(text);
   const Size columns{"columns", int64_t(kinds.size())};
+  for (size_t column = 0; column < kinds.size(); ++column)
+    expect(kinds.data()[column] <= kWord, "kinds: expected 0, 1 or 2");
+  expect(slots.size() == kinds.size(), "slots: expected one for each column");
   const int64_t n_numbers = count_of(kNumber, kinds, slots), n_words = count_of(kWord, kinds, slots);
   expect(numbers.ndim() == 2, "numbers: expected rows of numbers");
   const Size rows_room{"rows", int64_t(numbers.shape(0))};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "text/csv.hpp"
 #include "text/decimal.hpp"
 #include "text/svmlight.hpp"
 
@@ -60,11 +61,60 @@ void test_flaw() {
   check(rows.flaw == kValue && rows.at == 12 && rows.rows == 1, "flaw");
 }
 
+// A table of a column of numbers, one of words and one that is left out.
+struct Table {
+  std::vector<char> text;  // of its exact size, so that a sanitizer finds reads beyond it
+  std::vector<uint8_t> kinds{kNumber, kWord, kSkip};
+  std::vector<int32_t> slots{0, 0, 0};
+  std::vector<double> numbers;
+  std::vector<int32_t> codes;
+  CsvRows rows{};
+
+  Table(const std::string& given, int64_t room)
+      : text(given.begin(), given.end()), numbers(size_t(room)), codes(size_t(room)) {
+    rows = {kinds.data(), slots.data(), 3, 1, room, numbers.data(), codes.data(),
+            std::vector<WordTable>(1)};
+  }
+  bool parse() { return parse_csv(text.data(), int64_t(text.size()), ',', true, rows); }
+};
+
+void test_csv() {
+  Table table("n,w,s\n1.5,a,x\n,\"b\"\"c\",\r\n\n\"-2e3\",a,\"1\n2\"\n", 3);
+  check(table.parse() && table.rows.rows == 3, "csv: rows");
+  check(table.numbers[0] == 1.5 && table.numbers[1] != table.numbers[1] && table.numbers[2] == -2e3,
+        "csv: numbers");
+  check(table.codes == std::vector<int32_t>({0, 1, 0}) && table.rows.words[0].text == "ab\"c",
+        "csv: words");
+  for (const char* const refused : {"n,w,s\n1,a\n", "n,w,s\n1,a,b,c\n", "n,w,s\n+1,a,b\n",
+                                    "n,w,s\n1,a\"b,c\n", "n,w,s\n1,\"a\n", "n,w,s\n1,a,b\n2,a,b\n"})
+    check(!Table(refused, 1).parse(), std::string("csv: refused ") + refused);
+}
+
+// Random texts: a sanitizer finds reads and writes beyond the arrays.
+void test_random_csv() {
+  const std::string letters = "01.5e-+ ,,,\"\"\n\n\r\tabNA";
+  int64_t accepted = 0;
+  for (int i = 0; i < 200000; ++i) {
+    std::string text = "n,w,s\n";
+    const int64_t size = tests::below(24);
+    for (int64_t j = 0; j < size; ++j) text += letters[size_t(tests::below(int64_t(letters.size())))];
+    const std::vector<char> piece(text.begin(), text.end());
+    const int64_t end = csv_rows_end(piece.data(), int64_t(piece.size()), ',');
+    check(end >= -1 && end <= int64_t(piece.size()), "csv: end of rows");
+    Table table(text + "\n", 1 + tests::below(3));
+    accepted += table.parse();
+    check(table.rows.rows <= table.rows.max_rows, "csv: room");
+  }
+  check(accepted > 0, "csv: some random texts are accepted");
+}
+
 }  // namespace
 
 int main() {
   test_decimals();
   test_rows();
   test_flaw();
+  test_csv();
+  test_random_csv();
   return tests::summary();
 }
