@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 
@@ -233,6 +234,7 @@ def test_costs_of_more_classes(folder, capsys, cost):
         (["--report", "rows.csv"], "it is an input file"),
         (["--report", "m.sep"], "this file is used otherwise"),
         (["--report", "nowhere/r.html"], "does not exist"),
+        (["--report", "r.pdf"], "expected a name such as report.html"),
         (["--metric", "auc"], "the penalty is given"),
     ],
 )
@@ -323,6 +325,29 @@ def test_fit_and_evaluate_write_reports(folder, capsys):
     assert title.sub("", other) == title.sub("", page)
     assert run([*FIT, "--test", "0", "--report", "training.html"]) == 0
     assert "rows.csv: training rows" in (folder / "training.html").read_text()
+
+
+def test_another_threshold_is_measured_by_the_costs_of_the_fit(folder, capsys):
+    assert told(capsys, *FIT, "--cost", "fp=1,fn=6")[0] == 0
+    code, found = told(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.5")
+    assert code == 0
+    held_out_rows, model = held_out(), separatrix.load("m.sep")
+    labels, weights = rows_of(held_out_rows)
+    weights = weights - deciding.choosing_weights(held_out_rows)
+    above = model.predict_proba(held_out_rows)[:, 1] >= 0.5
+    positive = labels == model.classes_[1]
+    cost = np.where(above & ~positive, 1.0, np.where(~above & positive, 6.0, 0.0))
+    figures = found["figures"]
+    assert figures["mean_cost"] == pytest.approx(np.average(cost, weights=weights))
+
+
+def test_a_report_of_a_search_has_no_formulas_as_labels(folder, capsys):
+    pytest.importorskip("matplotlib")
+    assert run(["fit", "rows.csv", "-t", "kind", "-o", "m.sep", "--report", "fit.html"]) == 0
+    page = (folder / "fit.html").read_text()
+    pictures = re.findall("base64,([A-Za-z0-9+/=]+)", page)
+    assert pictures
+    assert not any(b"mathdefault" in base64.b64decode(each) for each in pictures)
 
 
 def test_without_matplotlib_nothing_is_fitted(folder, capsys, monkeypatch):

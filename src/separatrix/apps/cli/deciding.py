@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,10 +94,13 @@ class DecisionOptions:
     def apply(self, model: Any, costs: Any, held_out: Any) -> None:
         """Set the decision of a fitted model."""
         if self.threshold is not None:
+            before = getattr(model, "decision_", None)
             try:
                 model.set_decision(threshold=self.threshold)
             except ValueError as error:
                 raise ValueError(f"--threshold {self.threshold:g}: {error}") from error
+            if before is not None:  # its costs still measure the errors
+                model.decision_ = replace(model.decision_, costs=before.costs)
         elif costs is not None:
             try:
                 if len(model.classes_) > 2:

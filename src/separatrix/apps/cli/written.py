@@ -86,5 +86,8 @@ def check_report(path: str | None, *others: str | None) -> None:
     for other in others:
         if other is not None and os.path.realpath(path) == os.path.realpath(other) != os.devnull:
             raise ValueError(f"--report {path}: this file is used otherwise; name another file")
+    suffix = Path(path).suffix.lower()
+    if suffix and suffix not in (".html", ".htm"):
+        raise ValueError(f"--report {path}: reports are HTML; expected a name such as report.html")
     if find_spec("matplotlib") is None:
         raise ValueError("--report needs matplotlib for its plots: pip install 'separatrix[plot]'")

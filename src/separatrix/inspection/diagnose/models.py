@@ -24,8 +24,10 @@ def dominant_class(model: FittedModel) -> Finding | None:
     largest = float(model.shares.max())
     worst = float(np.nanmin(model.recalls))
     close = model.accuracy <= largest + NO_BETTER * (1.0 - largest)
-    if model.clf.class_weight is not None or largest < DOMINANT or worst >= 0.5 or not close:
+    if largest < DOMINANT or worst >= 0.5 or not close:
         return None
+    if model.clf.class_weight is not None or getattr(model.clf, "decision_", None) is not None:
+        return None  # weights, or a threshold or costs, already decide how rare classes count
     label = model.clf.classes_[model.shares.argmax()]
     rarest = model.clf.classes_[np.nanargmin(model.recalls)]
     balanced = float(np.nanmean(model.recalls))

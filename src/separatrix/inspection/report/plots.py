@@ -49,7 +49,11 @@ def picture(draw: Callable[[Any], str], size: tuple[float, float] = (6.0, 4.2)) 
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has other fonts
         figure = Figure(figsize=size, layout="constrained")
-        alt = draw(figure.subplots())
+        axes = figure.subplots()
+        alt = draw(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":  # its usual labels are formulas
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return Picture(f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}", alt)
