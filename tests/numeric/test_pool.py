@@ -72,6 +72,8 @@ X = rng.standard_normal((40_000, 20)); y = (X[:, 0] + rng.standard_normal(40_000
 file = Path(sys.argv[1])
 file.write_text("a,b,y\\n" + "".join(f"{a:.3f},{b:.3f},{c}\\n" for a, b, c in
                 zip(X[:9000, 0], X[:9000, 1], y[:9000])))
+# Everything is imported before the fork: some libraries hang if imported without memory.
+public = [getattr(separatrix, name) for name in separatrix.__all__]
 fits = [
     lambda: separatrix.LinearClassifier(max_iter=2, n_jobs=4).fit(X, y),
     lambda: separatrix.LinearClassifier(max_iter=2).fit(
