@@ -20,8 +20,8 @@ ORDER = (
     "linear_probe", "larger_than_memory", "resume", "certify_sklearn", "reading_a_diagnosis",
 )  # fmt: skip
 """Of the examples: what needs least comes first."""
-SILENT = ("cluster", "diagnose", "gpu")
-"""Pages whose blocks are not run here: they start workers, contain their output, or need a GPU."""
+SILENT = ("cluster", "decision", "diagnose", "gpu")
+"""Pages whose blocks are not run here: they start workers, need a file or a GPU, or have output."""
 BLOCK = re.compile(r"```python\n(.*?)```\n", re.S)
 PRINTED = "\n```{{code-block}} text\n:class: printed\n\n{}\n```\n"
 
