@@ -300,7 +300,7 @@ class InMemory(Source):
 
     @abstractmethod
     def row_norms(self, squared: bool = False) -> Array:
-        """|x| of every row, or its square: (n,)."""
+        """``|x|`` of every row, or its square: (n,)."""
 
     @abstractmethod
     def gram(self, rows: Ints | None = None) -> Array:
