@@ -14,7 +14,7 @@ from ...numeric.replaced import descriptor_of, replaced
 from .inputs import check_output
 
 OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".html", ".sep")
-"""Suffixes of files that somebody may expect, but that predictions are not written as."""
+"""Suffixes of formats in which predictions cannot be written."""
 
 
 @contextmanager
