@@ -173,9 +173,8 @@ def test_without_tol_nothing_is_proven_and_tol_0_asks_for_all_there_is():
 
 def test_nothing_claims_optimality_without_a_proof():
     X, y, *_ = problem(13, 2)
-    unproven = [("logistic", 0.0), ("tanh_squared", 0.1), (OwnLogistic(), 0.1), ("squared", 0.0)]
-    for loss, l2 in unproven:
-        clf = LinearClassifier(loss, l2=l2).fit(X, y)
+    for loss in ("tanh_squared", OwnLogistic()):
+        clf = LinearClassifier(loss, l2=0.1).fit(X, y)
         assert clf.gap_ is None
         assert clf.stop_ != "optimal"
 

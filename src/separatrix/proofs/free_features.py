@@ -1,7 +1,7 @@
 """Lower bounds where some features are not penalised, and proofs that a minimum exists.
 
 Problem: given W, find a number below ``min J`` when features of weight 0 are unpenalised (without
-a penalty: all of them), and decide whether J has a minimum.
+a penalty, with ``l2=0``, these are all features), and decide whether J has a minimum.
 Input: a smooth loss with a known conjugate; J and its gradient at W.
 Output: the bound, its rounding and the dual point that proves it; None if there is none.
 Algorithm: for the bias and for a free feature the dual variables must balance exactly,
@@ -43,19 +43,21 @@ from .smooth_bound import LowerBound, scaled_bound
 
 READS = 2  # of the data, per bound
 MOST_STEPS = 3  # Newton steps from weights that are too far from a minimum for a proof of existence
+FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # whose second derivative is used for a proof
+VARIABLES_A_READ = 40  # of the fit: a second derivative of this size costs as much as ten reads
 EIGENVALUES = tuple(10.0**-power for power in range(1, 14))
 GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, relative to their terms
 
 
-def is_bounded(objective: Objective) -> bool:
-    """Whether such bounds exist: some weights are penalised, and the range of the loss is known."""
-    penalty = objective.penalty
-    some = len(penalty.free_features(objective.source.n_features)) < objective.source.n_features
-    return some and _has_known_range(objective.loss)
-
-
-def _has_known_range(loss: Loss) -> bool:
+def is_bounded(loss: Loss) -> bool:
+    """Whether such bounds exist: the loss is smooth and the range of its dual variables known."""
     return loss.smooth and loss.dual_range is not None
+
+
+def affordable(objective: Objective, reads: int) -> bool:
+    """Whether a second derivative in the biases and free features is small for a fit of so long."""
+    most = min(max(FEW_VARIABLES, VARIABLES_A_READ * reads), MOST_VARIABLES)
+    return objective.shape[0] * (len(free_features(objective)) + 1) <= most
 
 
 def free_features(objective: Objective) -> Ints:
@@ -63,25 +65,16 @@ def free_features(objective: Objective) -> Ints:
     return objective.penalty.free_features(objective.source.n_features)
 
 
-def corrected_lower_bound(
-    objective: Objective, W: Array, at: Evaluation, rounded: bool = False
-) -> LowerBound | None:
-    """A lower bound on the minimum of J, in two or three reads of the data.
-
-    ``rounded`` says that the rows have rounding errors, as standardised rows do.
-    """
-    penalty, free = objective.penalty, free_features(objective)
-    found = _correction(objective, W, at, free, rounded)
-    if found is None or not found.is_feasible:
-        return None
+def lower_bound(objective: Objective, found: Correction) -> LowerBound:
+    """The lower bound on the minimum of J that feasible corrected alphas prove."""
     # The exactly balanced alphas have conjugates and a gradient that differ by this.
     off = float(np.linalg.norm(found.imbalance))
     change = off * found.steepness + off**2
     size = np.sqrt(objective.loss.max_curvature or 1.0) * off * objective.feature_sizes
     V = found.gradient[:, :-1]
     V = V + np.copysign(size + SUMS * np.abs(V), V)
-    V[:, free] = 0.0
-    bound, V = scaled_bound(penalty, -found.conjugate - change, V)
+    V[:, free_features(objective)] = 0.0
+    bound, V = scaled_bound(objective.penalty, -found.conjugate - change, V)
     return LowerBound(bound, sum_rounding(objective) * found.conjugate_size, V)
 
 
@@ -91,15 +84,14 @@ def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool |
     False means that Newton's equations have no solution in floating point: changes of the
     objective along some direction are lost to rounding.
     """
-    if not _has_known_range(objective.loss):
+    if not is_bounded(objective.loss):
         return None
-    free = free_features(objective)
     for _ in range(MOST_STEPS):
-        found = _correction(objective, W, objective.value_and_gradient(W), free, rounded)
+        found = correction(objective, W, objective.value_and_gradient(W), rounded)
         if found is None:
             return None
         if found.is_feasible:
-            return True if found.exact and found.inside else None
+            return found.proves_minimum or None
         if not found.balanced:
             return False
         W = W + found.step
@@ -135,10 +127,20 @@ class Correction(NamedTuple):
         """Whether feasible alphas that balance exactly exist near these."""
         return bool(np.isfinite(self.conjugate) and np.all(self.room >= 2.0 * self.imbalance))
 
+    @property
+    def proves_minimum(self) -> bool:
+        """Whether these alphas are feasible and positive, so that J has a minimum."""
+        return self.is_feasible and self.exact and self.inside
 
-def _correction(
-    objective: Objective, W: Array, at: Evaluation, free: Ints, rounded: bool
+
+def correction(
+    objective: Objective, W: Array, at: Evaluation, rounded: bool = False
 ) -> Correction | None:
+    """The corrected alphas, in two or three reads; None if the second derivative overflows.
+
+    ``rounded`` says that the rows have rounding errors, as standardised rows do.
+    """
+    free = free_features(objective)
     some, C = np.append(free, -1), objective.source.weight_sum
     whole = objective.standardization
     own = whole.of_features(free)

@@ -44,11 +44,12 @@ READS_OF_SAMPLE = 10.0  # that a sampled bound usually costs
 LITTLE = 0.01  # of the target gap: smaller rounding need not be known better
 STALLED = 10  # proofs without progress after which no more is expected
 CRAWLING, CRAWLED = 100, 0.99  # proofs, one per step, that leave this share of the gap: stop
+ANOTHER = 5  # passes after an insufficient proof, if a proof takes a second derivative
 CREEPING, CREPT = 100, 1e-7  # passes, and the share of J by which it fell: only rounding is left
 
 
 def provable(objective: Objective) -> bool:
-    """Whether bounds exist: every weight is penalised and the conjugate of the loss is known.
+    """Whether bounds exist: the conjugate of the loss is known.
 
     For a loss with a kink its dual must be known; a proof then stores a number for every row (for
     one-vs-rest only if the rows are in memory). The loss must also define ``steepness``, without
@@ -62,7 +63,7 @@ def provable(objective: Objective) -> bool:
     # For a loss with a kink the proof maximises a dual that assumes l2 * |w|^2.
     if not known or not loss.has_steepness or not (loss.smooth or is_l2(objective.penalty)):
         return False
-    return objective.penalty.coercive or free_features.is_bounded(objective)
+    return objective.penalty.coercive or free_features.is_bounded(loss)
 
 
 @dataclass
@@ -120,6 +121,15 @@ class GapTracker:
 
     def __post_init__(self) -> None:
         self.given = GivenUnits(self.objective) if self.units is None else self.units
+        free = free_features.free_features(self.objective)
+        self.waits = len(free) == self.objective.source.n_features
+        """Whether no feature is penalised. Then a bound takes a second derivative in all variables,
+        and is computed when the steps have converged, not during the run."""
+        self.exhausted = False
+        """With ``waits``: whether the last proof failed, or was hardly better than the one before.
+        """
+        self.attained = False
+        """Whether J is proven to have a minimum although some features are not penalised."""
 
     @property
     def gap(self) -> float:
@@ -134,6 +144,8 @@ class GapTracker:
     @property
     def stalled(self) -> bool:
         """Whether rounding or the solver prevents further progress."""
+        if self.waits:
+            return False
         crawls = self.iteration - self.mark[0] >= CRAWLING
         return self.stale >= STALLED or crawls or self.iteration - self.halt[0] >= CREEPING
 
@@ -168,7 +180,11 @@ class GapTracker:
         This is free if the step has a bound or the gradient; otherwise it takes a read of the data
         when due, or after the last pass.
         """
-        self.reads, self.iteration = self.reads + step.reads, iteration
+        self.reads, self.iteration, self.exhausted = self.reads + step.reads, iteration, False
+        if self.waits and not ((due and iteration >= self.due) or step.solved):
+            if not last:
+                return
+            self.unforced = self.to_state()
         if step.lower_bound is None:
             self.mark = iteration, np.inf
         kept, J = step.weights, step.objective
@@ -190,6 +206,9 @@ class GapTracker:
             returned = canonical(self.objective, kept)
             self.evaluate_exactly(returned, None if step.alpha is None else step.alpha())
         value, gap = self.best
+        if self.waits:
+            self.due = iteration + ANOTHER
+            self.exhausted = self.lower_bound == 0.0 or self.gap > 0.5 * gap
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
         if self.gap <= CRAWLED * self.mark[1]:
@@ -267,12 +286,14 @@ class GapTracker:
 
     def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
         """For problems with unpenalised features, for which the alphas must balance."""
-        if self.reads < free_features.READS:
+        enough = self.reads >= free_features.READS
+        if not (free_features.affordable(self.objective, self.iteration) if self.waits else enough):
             return
         self.reads -= free_features.READS
-        found = free_features.corrected_lower_bound(self.objective, W, at, self.given.rounds_rows)
-        if found is not None:
-            self._raise(*found)
+        found = free_features.correction(self.objective, W, at, self.given.rounds_rows)
+        if found is not None and found.is_feasible:
+            self.attained = self.attained or found.proves_minimum
+            self._raise(*free_features.lower_bound(self.objective, found))
 
     def _raise_by_sample(
         self, W: Array, at: Evaluation, remains: float, variables: Variables

@@ -90,14 +90,14 @@ def ending(
             return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
         return Ending(W, "diverged", value)
-    if gap is not None and stop in ("optimal", "no progress", "max_iter"):
+    if gap is not None and stop in ("optimal", "no progress", "max_iter", "tol"):
         # The last proof is more exact than earlier ones.
         unproven = "no progress" if stop == "optimal" else stop
         stop = "optimal" if gap.proven else unproven
     if stop == "tol" and gap is None and _may_rest_at_a_kink(objective, passes.solver):
         stop = "no progress"
     proven = objective.penalty.coercive or (objective.loss.attained and stop != "tol")
-    if proven or objective.loss.homogeneous:
+    if proven or objective.loss.homogeneous or (gap is not None and gap.attained):
         return Ending(W, stop, value)
     at_rest = stop in (*CONVERGED, "no progress")
     known = existence(units, W, at_rest, passes.moved, passes.norms, passes.reads)

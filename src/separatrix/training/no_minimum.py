@@ -20,15 +20,13 @@ from ..data.wrapped import BlockMap, MappedSource, SomeFeatures
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..proofs.free_features import free_features, has_minimum
+from ..proofs.free_features import affordable, free_features, has_minimum
 from ..proofs.units import GivenUnits
 from ..separation import decide
 from ..separation.budget import OutOfWork, limited_work
 
 TIMES, LEAST_READS = 10, 50  # reads of the fit that the verdict may cost, and their minimum
 MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond
-FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # whose second derivative is used for a proof
-VARIABLES_A_READ = 4 * TIMES  # of the fit: a second derivative of this size costs as much as TIMES
 LAST_STEP = 1e-2  # in variables of one scale: converged weights move less
 PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the second half of this many passes or more
 RUNS_OFF = 1e-3  # relative to the largest: coefficients of a direction that diverge with it
@@ -83,8 +81,7 @@ def existence(
     except ValueError:  # squares overflow: nothing can be concluded
         return Existence(None if objective.loss.attained else Runaway(settled=False))
     free, proven, convex = free_features(objective), None, objective.loss.convex
-    most = min(max(FEW_VARIABLES, VARIABLES_A_READ * reads), MOST_VARIABLES)
-    if at_rest and convex and len(W) * (len(free) + 1) <= most:
+    if at_rest and convex and affordable(objective, reads):
         proven = has_minimum(objective, W, units.rounds_rows)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)

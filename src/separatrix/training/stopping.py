@@ -178,11 +178,13 @@ class StoppingRules:
         patience = None if self.early is not None else stop.patience
         no_progress = patience is not None and self._no_progress(step, patience)
         optimal = converged = False
-        if self.gap is None:
+        if self.gap is None or self.gap.waits:
             converged = stop.tol is not None and self._converged(step, stop.tol)
-        else:
-            self.gap.update(step, iteration, iteration % GAP_EVERY == 0, last)
+        if self.gap is not None:
+            due = converged if self.gap.waits else iteration % GAP_EVERY == 0
+            self.gap.update(step, iteration, due, last)
             optimal = self.gap.proven and self.gap.evaluated == iteration
+            converged = converged and self.gap.exhausted
             no_progress = no_progress or self.gap.stalled
         if stop.cycle or stop.tol is not None:
             self.earlier, self.before = self.before, self.space.seen(step)
