@@ -83,9 +83,9 @@ class LinearClassifier(StreamModel, SparseModel):
     tol : float or None
         Stop when the objective is proven to be within ``tol * objective_`` of its minimum
         (``gap_``); values below 1e-14, the rounding of the objective itself, count as 1e-14. If
-        there is no such proof (no penalty, a loss that is not convex or is your own): stop when the
-        objective changes by at most ``tol`` of itself, and the weights barely move or the solver
-        expects little more.
+        there is no such proof (a loss that is not convex or is your own, or the hinge without a
+        penalty): stop when the objective changes by at most ``tol`` of itself, and the weights
+        barely move or the solver expects little more.
     stop : Stop or None
         More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
         loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
@@ -127,9 +127,10 @@ class LinearClassifier(StreamModel, SparseModel):
         exact to about ``1e-31 * d`` of the sum of ``|w_j x_j|`` and ``|b|``.
     gap_ : float or None
         ``objective_`` exceeds the minimum by no more than this: proven by duality, including the
-        rounding of all sums. None for ``tol=None`` (0 asks for the best that rounding allows),
-        without a penalty, for losses that are not convex, for your own losses without a
-        ``conjugate``, and after ``partial_fit``.
+        rounding of all sums. None for ``tol=None`` (0 asks for the best that rounding allows), for
+        losses that are not convex, for your own losses without a ``conjugate``, after
+        ``partial_fit``, and without a penalty if there is no minimum, the loss has a kink or there
+        are more than some thousand weights.
     zero_ : array (k, d) of bool
         With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected" is
         a proven statement. A smaller ``tol`` proves more of them. ``coef_`` is 0 there: values that

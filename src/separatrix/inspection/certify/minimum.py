@@ -8,7 +8,6 @@ import numpy as np
 
 from ...numeric.types import Array
 from ...objective import Objective
-from ...proofs.gap import provable
 from ...proofs.rounding import SUMS, lost_loss
 from ...proofs.units import seen_weights
 from ...separation import decide
@@ -89,9 +88,11 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
     """Compare with a fit: its lower bound, or without one its objective."""
     objective = problem.objective
     result = _fit(problem, value)
-    rounding = SUMS * value + lost_loss(objective)
-    if result.proof is not None:
-        bound, tight = result.proof.lower_bound, result.proof.proven
+    rounding, proof = SUMS * value + lost_loss(objective), result.proof
+    if proof is not None and proof.waits and proof.lower_bound == 0.0:
+        proof = None  # nothing is known without a penalty unless the classes overlap
+    if proof is not None:
+        bound, tight = proof.lower_bound, proof.proven
     else:
         reached = value if result.objective is None else result.objective
         bound, tight = min(reached, value), result.stop in CONVERGED
@@ -101,7 +102,7 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
     elif exists is None and result.stop in CONVERGED and objective.loss.convex:
         exists = True
     weights = problem.units.weights(result.weights) if exists else None
-    return Minimum(value, bound, gap, provable(objective), tight, weights, exists)
+    return Minimum(value, bound, gap, proof is not None, tight, weights, exists)
 
 
 def _fit(problem: Problem, value: float) -> Result:
