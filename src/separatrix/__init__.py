@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         WeightSpaceDisplay,
         animate,
     )
+    from .inspection.inference import Inference, LikelihoodRatio, inference
     from .inspection.report import Report
     from .losses import Loss, MarginLoss, get_loss
     from .models.export import export
@@ -93,11 +94,13 @@ __all__ = [
     "GradientDescent",
     "GroupLasso",
     "HistoryDisplay",
+    "Inference",
     "Info",
     "InteriorPoint",
     "InverseScaling",
     "KernelPerceptron",
     "LeastSquares",
+    "LikelihoodRatio",
     "LinearClassifier",
     "LinearClassifierCV",
     "LinearProgram",
@@ -133,6 +136,7 @@ __all__ = [
     "from_sklearn",
     "get_loss",
     "gradient_descent",
+    "inference",
     "load",
     "losses",
     "minimize",
@@ -162,6 +166,7 @@ _WHERE = {
             "HistoryDisplay LossDisplay MarginDisplay PathDisplay WeightSpaceDisplay "
             "animate"
         ),
+        "inspection.inference": "Inference LikelihoodRatio inference",
         "inspection.report": "Report",
         "losses": "Loss MarginLoss get_loss",
         "models.export": "export",

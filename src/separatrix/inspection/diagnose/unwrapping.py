@@ -94,11 +94,11 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
     )  # fmt: skip
     X = source if in_source else X  # an array would be read as columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
-    objective = Objective(loss, _penalty(clf), source, clf.fit_intercept)
+    objective = Objective(loss, penalty_of_fit(clf), source, clf.fit_intercept)
     return FittedModel(estimator, clf, X, rows, labels, source, objective, weight)
 
 
-def _penalty(clf: Any) -> Penalty:
+def penalty_of_fit(clf: Any) -> Penalty:
     """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
         return clf._penalty()

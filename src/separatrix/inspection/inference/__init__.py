@@ -1,0 +1,164 @@
+"""Standard errors, tests and intervals for the coefficients of a fitted model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...numeric import checks
+from .covariance import Covariance, Estimated, checked, estimated
+from .fitted import FittedLikelihood, dependent, fitted_likelihood
+from .ratio import LikelihoodRatio, null_loss
+from .result import Inference, result_of
+
+__all__ = ["Inference", "LikelihoodRatio", "inference"]
+
+MANY = 0.05  # parameters per row above which classical standard errors are too small
+LOOSE = 1e-3  # standard errors: a distance to the minimum that shows in the printed digits
+NAMED = 5  # features in a sentence
+
+
+def inference(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    covariance: str = "model",
+    groups: Any = None,
+    small_sample: bool = False,
+    weights: str = "frequency",
+    level: float = 0.95,
+    reference: Any = None,
+) -> Inference:
+    """Standard errors, p-values and confidence intervals of a fitted model's coefficients.
+
+    For the logistic loss, softmax, and the squared loss of two classes. Fit with ``l2=0`` for the
+    classical results; with a penalty they are those of the penalised estimate, and are marked so.
+
+    Parameters
+    ----------
+    model : fitted LinearClassifier, LinearClassifierCV, or a pipeline that ends in one
+    X, y
+        The rows and labels of the fit; or a source, or a file that the model can read, as X alone.
+    sample_weight : array (n,), optional
+        The weights of the fit.
+    covariance : {"model", "sandwich", "cluster"}
+        "model": right if the model is. "sandwich": for independent rows, also if the model is only
+        an approximation (HC0). "cluster": for rows that depend on others of their group.
+    groups : array (n,), optional
+        The cluster of every row, for ``covariance="cluster"``.
+    small_sample : bool
+        Whether to enlarge the covariance for few rows (HC1) or few clusters.
+    weights : {"frequency", "probability"}
+        Whether a weight is a number of equal rows, or the inverse of a probability of sampling.
+    level : float
+        Probability of the intervals.
+    reference : label, optional
+        For more than two classes, the class that the others are compared with; default: the first.
+
+    Returns
+    -------
+    Inference
+        Its ``str()`` is a table.
+
+    See Also
+    --------
+    LinearClassifier : the model.
+    separability : whether maximum-likelihood estimates are finite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import LinearClassifier, inference
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["mean radius", "mean texture"]]
+    >>> print(inference(LinearClassifier(l2=0.0).fit(X, y), X, y))  # doctest: +NORMALIZE_WHITESPACE
+                     coef  std. error      z        p     95 % interval
+    mean radius    -1.057      0.1015 -10.42  <0.0001   -1.256  -0.8584
+    mean texture  -0.2182     0.03732  -5.85  <0.0001  -0.2914  -0.1451
+    intercept       19.85       1.796  11.05  <0.0001    16.33    23.37
+    <BLANKLINE>
+    rows 569, parameters 3, log-likelihood -145.057, AIC 296.114, BIC 309.146
+    Standard errors: from the model.
+    """
+    share = checks.number("level", level, strict=True)
+    if not share < 1.0:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    found = fitted_likelihood(model, X, y, sample_weight, reference)
+    asked = checked(covariance, weights, small_sample, groups, found.source.n_rows)
+    if asked.kind == "model" and found.clf.class_weight is not None:
+        raise ValueError(
+            "class_weight changes the likelihood, so the covariance of the model is wrong; use "
+            "covariance='sandwich', or fit without class_weight"
+        )
+    names = found.clf.coef_names_
+    _refuse_collinear(found, names)
+    known = estimated(found, asked)
+    notes = tuple(_notes(found, known))
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    kind = _words(found, asked)
+    return result_of(found, asked, known, share, names, notes, kind, _likelihoods(found, asked))
+
+
+def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | None, float | None]:
+    """Log-likelihoods of the fit and of the shares of the classes."""
+    weighted = found.clf.class_weight is not None or asked.weights == "probability"
+    if found.squared or weighted:
+        return None, None
+    return -found.loss_sum, -null_loss(found) * found.source.weight_sum
+
+
+def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
+    bad = dependent(found)
+    if not bad:
+        return
+    width = found.weights.shape[1]
+    number, others = bad[0]
+
+    def name(at: int) -> str:
+        return "the intercept" if at % width == width - 1 else repr(str(names[at % width]))
+
+    of = list(dict.fromkeys(name(at) for at in others.tolist()))
+    more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
+    text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
+    raise ValueError(
+        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
+        "out, or use a penalty (l2 > 0)"
+    )
+
+
+def _notes(found: FittedLikelihood, known: Estimated) -> list[str]:
+    notes = []
+    share = np.count_nonzero(found.free) / known.n
+    if share > MANY and not found.penalised and not found.squared:
+        notes.append(
+            f"there are {share:.2g} parameters per row; above {MANY:g} the standard errors of "
+            "maximum likelihood are too small and the coefficients too large"
+        )
+    errors = np.sqrt(np.diag(known.covariance))
+    off = np.divide(np.abs(known.step), errors, out=np.zeros_like(errors), where=errors > 0.0)
+    if off.max(initial=0.0) > LOOSE:
+        notes.append(
+            f"a coefficient is {off.max():.2g} standard errors from the minimum, so digits of the "
+            "table are wrong: fit with a smaller tol"
+        )
+    return notes
+
+
+def _words(found: FittedLikelihood, asked: Covariance) -> str:
+    words = {
+        "model": "from the model",
+        "sandwich": "sandwich, for independent rows",
+        "cluster": f"sandwich, for {asked.count} clusters",
+    }[asked.kind]
+    if asked.small_sample:
+        words += ", corrected for small samples"
+    if asked.weights == "probability":
+        words += ", weights are inverse probabilities of sampling"
+    if found.penalised:
+        words += "; of the penalised estimate, whose bias they do not include"
+    return words

@@ -1,0 +1,243 @@
+"""The likelihood of a fitted model near its weights: what a covariance is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from ...data import Source
+from ...estimators import LinearClassifier, LinearClassifierCV
+from ...estimators.sources import reweighted
+from ...losses import get_loss
+from ...numeric.dense import dense
+from ...numeric.standardization import Standardization
+from ...numeric.threads import one_blas_thread
+from ...numeric.types import AnyArray, Array, Ints
+from ...objective import Objective
+from ...objective.sums import Hessian
+from ...penalties import L2
+from ..certify.rows import training_rows
+from ..diagnose.unwrapping import penalty_of_fit
+
+MOST_VARIABLES = 4000  # whose second derivative is in memory
+SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
+MIN_PIVOT = 1e-12  # squared, for a diagonal of 1: what remains of a dependent variable
+PART = 1e-6  # of the largest coefficient of a combination: smaller ones are rounding
+
+
+@dataclass(frozen=True)
+class FittedLikelihood:
+    """Sums over the training rows at the weights of a fit, in standardised variables.
+
+    A variable is a feature or the bias of one class; ``hessian`` and ``gradient`` are those of the
+    sum of the losses, (k (d + 1),) squared, without the penalty.
+    """
+
+    model: Any
+    """The given estimator: the classifier or a pipeline that ends in it."""
+    clf: Any
+    source: Source
+    objective: Objective
+    """Without the penalty, for the features as given."""
+    weights: Array
+    loss_sum: float
+    gradient: Array
+    hessian: Array
+    penalty: Array
+    """Second derivative of the penalty, times the sum of the weights: (k (d + 1),)."""
+    standardization: Standardization
+    reference: int
+    """The class that others are compared with; -1 for two classes."""
+
+    @property
+    def penalised(self) -> bool:
+        """Whether any variable has a penalty."""
+        return bool(self.penalty.any())
+
+    @property
+    def squared(self) -> bool:
+        """Whether the loss is squared, so that its scale is estimated."""
+        return self.objective.loss.constant_curvature is not None
+
+    @property
+    def free(self) -> AnyArray:
+        """Variables that the losses and the penalty determine, (k (d + 1),).
+
+        The softmax does not change if all scores shift together: without a penalty the variables
+        of the reference class are fixed at 0, with one its bias.
+        """
+        k, width = self.weights.shape
+        free = np.ones((k, width), dtype=np.bool_)
+        free[:, -1] = self.objective.intercept
+        if k > 1:
+            free[self.reference, slice(-1, None) if self.penalised else slice(None)] = False
+        return free.ravel()
+
+    @property
+    def contrasts(self) -> Array:
+        """Rows that map the variables to the reported ones, before units are converted.
+
+        Two classes: the variables themselves. More: those of each class minus the reference's.
+        """
+        k, width = self.weights.shape
+        if k == 1:
+            return np.eye(width)
+        others = [c for c in range(k) if c != self.reference]
+        rows = np.eye(k)[others]
+        rows[:, self.reference] = -1.0
+        contrasts: Array = np.kron(rows, np.eye(width))
+        return contrasts
+
+    @property
+    def units(self) -> Array:
+        """Matrix from the reported variables to coefficients of the features as given."""
+        k, width = self.weights.shape
+        one = self.standardization.to_weights(np.eye(width)).T
+        units: Array = np.kron(np.eye(max(k - 1, 1)), one)
+        return units
+
+    @property
+    def curvature(self) -> Array:
+        """Second derivative of the losses and the penalty in the ``free`` variables."""
+        free = self.free
+        curvature: Array = (self.hessian + np.diag(self.penalty))[np.ix_(free, free)]
+        return curvature
+
+    @property
+    def coefficients(self) -> Array:
+        """The reported ones for the features as given: of a class minus those of the reference."""
+        W = self.weights
+        return W if len(W) == 1 else np.delete(W, self.reference, axis=0) - W[self.reference]
+
+
+def fitted_likelihood(
+    model: Any, X: Any, y: Any, sample_weight: Any, reference: Any
+) -> FittedLikelihood:
+    """The sums for a fitted estimator, after it and its rows have been checked."""
+    clf = model.steps[-1][1] if hasattr(model, "steps") else model
+    _check_model(clf)
+    source = training_rows(model, clf, X, y, sample_weight)
+    if clf.class_weight is not None:
+        source = reweighted(source, clf.class_weight)
+    loss = get_loss(clf.loss).for_classes(len(clf.classes_))
+    objective = Objective(loss, L2(0.0), source, clf.fit_intercept)
+    W = np.column_stack([dense(clf.coef_), clf.intercept_])
+    if W.size > MOST_VARIABLES:
+        raise ValueError(
+            f"standard errors take the second derivative in all {W.size} coefficients, and at most "
+            f"{MOST_VARIABLES} are possible: fit fewer features"
+        )
+    own = objective.standardization
+    with one_blas_thread(source.n_rows * float(W.size) ** 2):
+        loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
+    penalty = _penalty(clf, W.shape)
+    value = float(loss_sum) / source.weight_sum + 0.5 * float(np.sum(penalty * W**2))
+    if not abs(value - clf.objective_) <= SAME * abs(clf.objective_):
+        raise ValueError(
+            f"the objective on these rows is {value:.6g}, but the fit reached "
+            f"{clf.objective_:.6g}: pass the X, y and sample_weight of the fit"
+        )
+    C = source.weight_sum
+    slope = own.gradient(gradient + C * penalty * W).ravel()
+    number = -1 if len(W) == 1 else _number(reference, clf.classes_)
+    scaled = C * penalty / np.square(own.scale)
+    return FittedLikelihood(
+        model,
+        clf,
+        source,
+        objective,
+        W,
+        float(loss_sum),
+        slope,
+        hessian,
+        scaled.ravel(),
+        own,
+        number,
+    )
+
+
+def _check_model(clf: Any) -> None:
+    if not isinstance(clf, (LinearClassifier, LinearClassifierCV)):
+        raise TypeError(
+            "inference takes a fitted LinearClassifier, LinearClassifierCV or a pipeline that ends "
+            f"in one, got {clf!r}"
+        )
+    if not hasattr(clf, "coef_"):
+        raise ValueError(f"this {type(clf).__name__} is not fitted yet: call fit first")
+    loss, k = get_loss(clf.loss), len(clf.classes_)
+    if getattr(clf, "multilabel_", False):
+        raise ValueError("inference takes one label per row: fit and pass each label by itself")
+    known = loss.for_classes(k)
+    columns = k > 2 and known.column_loss is not None  # fits of each class by itself
+    if columns or not (known.log_likelihood or known.constant_curvature is not None):
+        raise ValueError(
+            f"standard errors need a likelihood, and {loss.name or loss!r} has none for {k} "
+            "classes; use loss='logistic' (softmax for more than two classes), or for two classes "
+            "'squared'"
+        )
+    penalty = penalty_of_fit(clf)
+    if not penalty.smooth:
+        raise ValueError(
+            "after selection by l1 the usual standard errors are wrong: they ignore that the "
+            "features were chosen on the same rows; use l2, or select on other rows and fit the "
+            "selected features with l1=0"
+        )
+    if clf.stop_ == "no minimum":
+        raise ValueError(_of_no_minimum(clf))
+
+
+def _of_no_minimum(clf: Any) -> str:
+    found = clf._runaway
+    names = [str(name) for name in clf.coef_names_[list(found.features)]]
+    names += ["the intercept"] * found.intercept
+    return (
+        f"the rows are {found.verdict}, so the maximum of the likelihood is at infinity in "
+        f"{', '.join(names)}: these coefficients have no standard errors; leave out the features, "
+        "or use a penalty (l2 > 0), whose standard errors are those of the penalised estimate"
+    )
+
+
+def _penalty(clf: Any, shape: tuple[int, int]) -> Array:
+    """Second derivative of the penalty by the weights of the features as given, (k, d + 1)."""
+    diagonal = np.array(penalty_of_fit(clf).diagonal(shape))
+    scale = getattr(clf, "scale_", None)
+    if scale is not None:
+        diagonal[:, :-1] *= np.square(scale)
+    return diagonal
+
+
+def _number(reference: Any, classes: Any) -> int:
+    if reference is None:
+        return 0
+    found = np.flatnonzero(np.asarray(classes) == reference)
+    if len(found) != 1:
+        raise ValueError(
+            f"reference must be one of the classes {np.asarray(classes).tolist()!r}, got "
+            f"{reference!r}"
+        )
+    return int(found[0])
+
+
+def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
+    """Variables that are combinations of others, and these: without a penalty, collinear features.
+
+    A pivoted Cholesky factor of the second derivative, scaled to a diagonal of 1, leaves them out.
+    """
+    at, matrix = np.flatnonzero(found.free), found.curvature
+    size = np.sqrt(np.diag(matrix))
+    zero = size == 0.0
+    scale = np.where(zero, 1.0, size)
+    factor, order, rank, _ = lapack.dpstrf(matrix / scale[:, None] / scale, tol=MIN_PIVOT, lower=0)
+    inner, outer = order[:rank] - 1, order[rank:] - 1
+    if not len(outer):
+        return []
+    shares = solve_triangular(factor[:rank, :rank], factor[:rank, rank:]) / scale[inner][:, None]
+    found_ones = []
+    for column, number in enumerate(outer):
+        part = np.abs(shares[:, column] * scale[inner])
+        needed = inner[part > PART * part.max(initial=0.0)] if not zero[number] else inner[:0]
+        found_ones.append((int(at[number]), at[np.sort(needed)]))
+    return found_ones

@@ -1,0 +1,108 @@
+"""The likelihood-ratio test: how much worse is the fit without some features?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from ...data.wrapped import SomeFeatures
+from ...numeric.types import Array, Ints
+from ...objective import Objective
+from ...penalties import L2
+from ...solvers import choose
+from ...training.minimize import minimize
+from ...training.stopping import Stop
+from .covariance import Covariance
+from .fitted import FittedLikelihood
+
+TOL, MOST_PASSES = 1e-13, 1000  # of the two fits
+
+
+class LikelihoodRatio(NamedTuple):
+    """Result of a likelihood-ratio test."""
+
+    statistic: float
+    """Twice the difference of the log-likelihoods."""
+    degrees: int
+    """Number of coefficients that are tested."""
+    p_value: float
+    """Probability of a statistic at least this large if the coefficients were 0 (chi-square)."""
+    features: tuple[str, ...]
+
+
+def likelihood_ratio(
+    found: FittedLikelihood, asked: Covariance, names: Sequence[str], features: Any
+) -> LikelihoodRatio:
+    """Fit with and without the features, both to the last digit."""
+    if found.penalised:
+        raise ValueError(
+            "with a penalty the ratio has no chi-square distribution; fit with l2=0 for this test"
+        )
+    if found.squared:
+        raise ValueError("the squared loss has no likelihood here; fit loss='logistic'")
+    if asked.kind != "model" or found.clf.class_weight is not None:
+        raise ValueError(
+            "the test assumes independent rows and the likelihood of the model: it is available "
+            "with covariance='model' and without class_weight"
+        )
+    d = found.source.n_features
+    at = _numbers(features, list(names[:d]))
+    kept = np.setdiff1d(np.arange(d), at)
+    full = _least(found.objective, found.weights)
+    if len(kept):
+        objective = found.objective
+        fewer = Objective(
+            objective.loss, L2(0.0), SomeFeatures(found.source, kept), objective.intercept
+        )
+        rest = _least(fewer, found.weights[:, np.append(kept, d)])
+    else:
+        rest = null_loss(found)
+    statistic = max(2.0 * found.source.weight_sum * (rest - full), 0.0)
+    degrees = len(at) * max(len(found.weights) - 1, 1)
+    p = float(chi2.sf(statistic, degrees))
+    return LikelihoodRatio(statistic, degrees, p, tuple(names[j] for j in at))
+
+
+def null_loss(found: FittedLikelihood) -> float:
+    """Mean loss without features: by the shares of the classes, or equal ones without a bias."""
+    source = found.source
+    if not found.objective.intercept:
+        return float(np.log(len(source.classes)))
+    shares = np.asarray(source.class_weight_sums()) / source.weight_sum
+    return float(-np.sum(shares * np.log(shares)))
+
+
+def _least(objective: Objective, start: Array) -> float:
+    result = minimize(
+        objective, choose(objective), stop=Stop(MOST_PASSES, tol=TOL), start=np.array(start)
+    )
+    if result.objective is None or result.stop not in ("optimal", "tol", "no progress"):
+        raise ValueError(
+            f"the fit without these features ended with {result.stop!r}: the rows may be separable "
+            "by the others, see separatrix.separability"
+        )
+    return result.objective
+
+
+def _numbers(features: Any, names: list[str]) -> Ints:
+    asked = [features] if isinstance(features, (str, int, np.integer)) else list(features)
+    if not asked:
+        raise ValueError("features is empty; name at least one feature to test")
+    found = []
+    for one in asked:
+        if isinstance(one, str):
+            if one not in names:
+                raise ValueError(f"unknown feature {one!r}; expected some of {names!r}")
+            found.append(names.index(one))
+        elif isinstance(one, (int, np.integer)) and not isinstance(one, bool):
+            if not 0 <= one < len(names):
+                raise ValueError(f"feature {one} is out of range; expected 0 to {len(names) - 1}")
+            found.append(int(one))
+        else:
+            raise TypeError(f"features must be names or numbers, got {one!r}")
+    if len(set(found)) < len(found):
+        raise ValueError("features names a feature more than once")
+    return np.array(sorted(found))
