@@ -88,16 +88,14 @@ class FittedLikelihood:
         others = [c for c in range(k) if c != self.reference]
         rows = np.eye(k)[others]
         rows[:, self.reference] = -1.0
-        contrasts: Array = np.kron(rows, np.eye(width))
-        return contrasts
+        return np.asarray(np.kron(rows, np.eye(width)), dtype=np.float64)
 
     @property
     def units(self) -> Array:
         """Matrix from the reported variables to coefficients of the features as given."""
         k, width = self.weights.shape
         one = self.standardization.to_weights(np.eye(width)).T
-        units: Array = np.kron(np.eye(max(k - 1, 1)), one)
-        return units
+        return np.asarray(np.kron(np.eye(max(k - 1, 1)), one), dtype=np.float64)
 
     @property
     def curvature(self) -> Array:

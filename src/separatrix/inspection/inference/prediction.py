@@ -72,7 +72,8 @@ def _rows_of(found: FittedLikelihood, X: Any) -> RowsLike:
     if model is not clf and len(model.steps) > 1:
         X = model[:-1].transform(X)
     if clf._reads(X):
-        return concatenate_rows([piece.X for piece in clf._reading.rows(X)])
+        read: RowsLike = concatenate_rows([piece.X for piece in clf._reading.rows(X)])
+        return read
     rows: RowsLike = check_rows(X, owner=clf)
     validate_data(clf, X, reset=False, skip_check_array=True)
     return rows
