@@ -76,12 +76,12 @@ def inference(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> X = X[["mean radius", "mean texture"]]
     >>> print(inference(LinearClassifier(l2=0.0).fit(X, y), X, y))  # doctest: +NORMALIZE_WHITESPACE
-                     coef  std. error      z        p     95 % interval
-    mean radius    -1.057      0.1015 -10.42  <0.0001   -1.256  -0.8584
-    mean texture  -0.2182     0.03732  -5.85  <0.0001  -0.2914  -0.1451
-    intercept       19.85       1.796  11.05  <0.0001    16.33    23.37
+                     coef  std. error       z        p     95 % interval
+    mean radius    -1.057      0.1015  -10.42  <0.0001   -1.256  -0.8582
+    mean texture  -0.2181     0.03707   -5.89  <0.0001  -0.2908  -0.1455
+    intercept       19.85       1.774   11.19  <0.0001    16.37    23.33
     <BLANKLINE>
-    rows 569, parameters 3, log-likelihood -145.057, AIC 296.114, BIC 309.146
+    rows 569, parameters 3, log-likelihood -145.562, AIC 297.123, BIC 310.155
     Standard errors: from the model.
     """
     share = checks.number("level", level, strict=True)

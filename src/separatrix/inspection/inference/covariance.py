@@ -23,7 +23,7 @@ from .fitted import FittedLikelihood
 from .sums import ClusterGradients, GradientProducts
 
 KINDS = ("model", "sandwich", "cluster")
-WEIGHTS = ("frequency", "probability")
+WEIGHTS = ("frequency", "probability")  # what a weight of a row means
 
 
 @dataclass(frozen=True)

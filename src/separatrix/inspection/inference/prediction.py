@@ -14,7 +14,7 @@ from ...rows import RowsLike, concatenate_rows, host_rows_of
 from .fitted import FittedLikelihood
 
 AT_ONCE = 2048  # rows whose values are in memory as a dense array
-TINY = np.finfo(np.float64).tiny
+TINY = np.finfo(np.float64).tiny  # in place of a probability that underflows
 
 
 def probability_limits(

@@ -22,7 +22,21 @@ TOL, MOST_PASSES = 1e-13, 1000  # of the two fits
 
 
 class LikelihoodRatio(NamedTuple):
-    """Result of a likelihood-ratio test."""
+    """Result of a likelihood-ratio test.
+
+    See Also
+    --------
+    Inference : its method ``test`` returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import LinearClassifier, inference
+    >>> x, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.r_[[0] * 15, [1] * 5, [0] * 8, [1] * 12]
+    >>> ratio = inference(LinearClassifier(l2=0.0).fit(x, y), x, y).test("x0")
+    >>> round(ratio.statistic, 4), ratio.degrees, round(ratio.p_value, 4)
+    (5.1345, 1, 0.0235)
+    """
 
     statistic: float
     """Twice the difference of the log-likelihoods."""
@@ -31,6 +45,7 @@ class LikelihoodRatio(NamedTuple):
     p_value: float
     """Probability of a statistic at least this large if the coefficients were 0 (chi-square)."""
     features: tuple[str, ...]
+    """Names of the features that are tested."""
 
 
 def likelihood_ratio(

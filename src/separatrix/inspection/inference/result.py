@@ -18,7 +18,7 @@ from .prediction import probability_limits
 from .ratio import LikelihoodRatio, likelihood_ratio
 from .text import table
 
-INTERCEPT = "intercept"
+INTERCEPT = "intercept"  # its name in the table
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +51,7 @@ class Inference:
     reference: Any
     """The class that the others are compared with; for two classes the smaller one."""
     coef: Array
+    """The coefficients, for the features as given."""
     cov: Array
     """Covariance matrix of the coefficients."""
     level: float

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .result import Inference
-
-WIDTH = 88
+WIDTH = 88  # characters of a line of text
 LONGEST = 32  # characters of a name
 
 
-def table(found: Inference) -> str:
-    """A line for every coefficient, then the fit as a whole and the notes."""
+def table(found: Any) -> str:
+    """The lines of an ``Inference``: one for every coefficient, the fit as a whole, the notes."""
     share = f"{100.0 * found.level:g} %"
     heads = ("coef", "std. error", "z", "p", f"{share} interval", "")
     rows = [
@@ -47,11 +44,11 @@ def table(found: Inference) -> str:
     return "\n".join(lines)
 
 
-def _classes(found: Inference) -> list[Any]:
+def _classes(found: Any) -> list[Any]:
     return list(dict.fromkeys(found.classes))
 
 
-def _whole(found: Inference) -> list[str]:
+def _whole(found: Any) -> list[str]:
     parts = [f"rows {found.n:g}", f"parameters {found.effective:.4g}"]
     if found.log_likelihood is not None:
         parts += [
