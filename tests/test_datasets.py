@@ -171,7 +171,7 @@ def test_overlapping_clouds_are_not_even_weakly_separable(d, more, separation, s
 def test_the_logistic_loss_has_its_minimum_on_overlapping_clouds():
     X, y = datasets.overlapping(separation=50.0, random_state=0)
     clf = LinearClassifier("logistic", l2=0.0, solver=Newton()).fit(X, y)
-    assert clf.stop_ == "tol"
+    assert clf.stop_ == "optimal"
     assert np.linalg.norm(clf.coef_) < 10.0
 
 

@@ -210,4 +210,8 @@ def test_closed_form_is_the_pseudo_inverse(l2, shape, intercept, solver):
     np.testing.assert_allclose(
         clf.intercept_[0], target - w @ mean, atol=off * (1.0 + np.linalg.norm(mean))
     )
-    assert clf.stop_ == ("optimal" if l2 else "closed form")
+    assert clf.stop_ in (("optimal",) if l2 else ("closed form", "optimal"))
+    assert (
+        clf.gap_ is None
+        or clf.objective_ - clf.gap_ <= np.mean((y - X @ w - target + mean @ w) ** 2) + l2 * w @ w
+    )
