@@ -203,3 +203,22 @@ def test_another_librarys_fit_without_a_penalty_is_proven(rng):
     assert found.proven
     assert found.bound <= minimum("logistic", X, y, np.ones(len(y))) <= found.objective
     assert found.relative_gap < 1e-6
+
+
+def test_features_that_are_combinations_up_to_rounding_prove_nothing(rng):
+    """Weights of 1e15 could make use of the rounding errors, and J be lower there."""
+    x = rng.standard_normal((40, 1)) + 1.7
+    X, y = np.column_stack([x, x - 4.0]), (rng.random(40) < 0.5).astype(int)
+    assert np.any(X[:, 1] + 4.0 != X[:, 0])
+    for loss in ("logistic", "squared", "squared_hinge"):
+        clf = LinearClassifier(loss, l2=0.0).fit(X, y)
+        assert clf.gap_ is None
+        assert clf.stop_ in ("tol", "closed form")
+
+
+def test_exact_combinations_that_are_not_sums(rng):
+    x, y = overlapping(200, 2, 2, rng)
+    x = np.round(8.0 * x)
+    X = np.column_stack([x, (2.0 * x[:, 0] - 3.0 * x[:, 1]) / 4.0])
+    for given in ({}, {"standardize": True}):
+        assert_proven(LinearClassifier(l2=0.0, **given).fit(X, y), "logistic", X, y)

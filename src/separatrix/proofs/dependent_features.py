@@ -2,11 +2,11 @@
 
 Problem: with such features the second derivative is singular, and rounding hides whether the
 curvature along a direction is zero or just small. Output: features that span all, and whether they
-do so exactly or up to the rounding of their values (as standardised copies do); None if the
-features are not that closely dependent.
+do so exactly, for the rows as given; None if they do not, not even up to the rounding of their
+values (weights of 1e15 could make use of differences of this size).
 Algorithm: a pivoted Cholesky factor proposes the combinations. One read of the data computes them
 for every row in twice the working precision. They are exact if whole numbers near the coefficients
-(of repeated columns, of sums of indicators) give exactly 0.
+(of repeated columns, of sums of indicators), or near small multiples of them, give exactly 0.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from ..data import Block, Sum
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
-from ..objective import Objective
+from .units import GivenUnits
 
 MIN_PIVOT = 1e-13  # squared, for a diagonal of 1: what remains of a dependent feature
 ROUNDING = 32 * EPS  # relative to the terms of a combination of rounded values
 WHOLE = 1e-4  # distance of a coefficient to the nearest integer
+MULTIPLES = range(1, 13)  # of a combination whose coefficients may be integers
 
 
 class Basis(NamedTuple):
@@ -38,10 +39,10 @@ class Basis(NamedTuple):
 
 
 def independent(
-    objective: Objective, hessian: Array, own: Standardization, free: Ints
+    units: GivenUnits, hessian: Array, own: Standardization, free: Ints
 ) -> Basis | None:
     """Those of the free features and the bias, given their second derivative ``own``."""
-    diagonal = np.diag(hessian)
+    objective, diagonal = units.objective, np.diag(hessian)
     kept = np.ones(len(hessian), dtype=np.bool_)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = scale[:, None] * hessian * scale
@@ -58,7 +59,11 @@ def independent(
     V[:, np.append(free, -1)] = own.to_weights(null * scale)
     if not objective.intercept:
         V[:, -1] = 0.0
-    not_exact, not_rounding = objective.source.total(Violations(V, free[outer]))
+    source, ones = objective.source, free[outer]
+    if units.given is not None and units.features is not None:  # which were not rounded again
+        source, V, kept_ones = units.given, units.weights(V), units.features.occupied
+        ones = ones if kept_ones is None else kept_ones[ones]
+    not_exact, not_rounding = source.total(Violations(V, ones))
     if not_rounding:
         return None
     kept[outer] = False
@@ -82,9 +87,18 @@ class Violations(Sum[tuple[int, int]]):
         V, counts = V / V[np.arange(len(V)), self.ones][:, None], block.weights > 0.0
         scores, sizes = rows.scores(V), rows.absolute().scores(np.abs(V))
         inexact = counts & np.any(np.abs(scores) > ROUNDING * sizes, axis=1)
-        whole = np.round(V)
-        if not np.all(np.abs(V - whole) <= WHOLE):
+        whole = np.array([_whole(v) for v in V])
+        if np.any(np.isnan(whole)):
             return int(np.count_nonzero(counts)), int(np.count_nonzero(inexact))
         high, low = rows.compensated_scores(whole)
         wrong = counts & np.any((high != 0.0) | (low != 0.0), axis=1)
         return int(np.count_nonzero(wrong)), int(np.count_nonzero(inexact))
+
+
+def _whole(v: Array) -> Array:
+    """The smallest multiple of a combination that has whole coefficients; NaN if there is none."""
+    for multiple in MULTIPLES:
+        whole: Array = np.round(multiple * v)
+        if np.all(np.abs(multiple * v - whole) <= WHOLE):
+            return whole
+    return np.full_like(v, np.nan)

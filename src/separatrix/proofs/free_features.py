@@ -40,11 +40,13 @@ from .corrected_tangents import CorrectedTangents
 from .dependent_features import independent
 from .rounding import SUMS, sum_rounding
 from .smooth_bound import LowerBound, scaled_bound
+from .units import GivenUnits
 
 READS = 2  # of the data, per bound
 MOST_STEPS = 3  # Newton steps from weights that are too far from a minimum for a proof of existence
 FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # whose second derivative is used for a proof
 VARIABLES_A_READ = 40  # of the fit: a second derivative of this size costs as much as ten reads
+FELL = 1e-3  # share of J by which such a step lowers it only from weights that had not converged
 EIGENVALUES = tuple(10.0**-power for power in range(1, 14))
 GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, relative to their terms
 
@@ -78,16 +80,21 @@ def lower_bound(objective: Objective, found: Correction) -> LowerBound:
     return LowerBound(bound, sum_rounding(objective) * found.conjugate_size, V)
 
 
-def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool | None:
+def has_minimum(units: GivenUnits, W: Array) -> bool | None:
     """Whether a minimum provably exists, given weights near it; None if W proves nothing.
 
-    False means that Newton's equations have no solution in floating point: changes of the
-    objective along some direction are lost to rounding.
+    False means that W is not near a minimum as far as floating point can tell: Newton's equations
+    have no solution there, so that changes of the objective along some direction are lost to
+    rounding, or their solution lowers the objective.
     """
+    objective, least = units.objective, np.inf
     if not is_bounded(objective.loss):
         return None
     for _ in range(MOST_STEPS):
-        found = correction(objective, W, objective.value_and_gradient(W), rounded)
+        at = objective.value_and_gradient(W)
+        if at.value < (1.0 - FELL) * least < np.inf:
+            return False
+        found, least = correction(units, W, at), min(at.value, least)
         if found is None:
             return None
         if found.is_feasible:
@@ -133,13 +140,9 @@ class Correction(NamedTuple):
         return self.is_feasible and self.exact and self.inside
 
 
-def correction(
-    objective: Objective, W: Array, at: Evaluation, rounded: bool = False
-) -> Correction | None:
-    """The corrected alphas, in two or three reads; None if the second derivative overflows.
-
-    ``rounded`` says that the rows have rounding errors, as standardised rows do.
-    """
+def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None:
+    """The corrected alphas, in two or three reads; None if the second derivative overflows."""
+    objective = units.objective
     free = free_features(objective)
     some, C = np.append(free, -1), objective.source.weight_sum
     whole = objective.standardization
@@ -162,10 +165,10 @@ def correction(
     unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
     rounding = sum_rounding(objective) * objective.loss.steepness(max(at.value, 0.0)) * size
     balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
-    basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
-    most = (1.0 + SUMS) * left + (1.0 if rounded else EPS) * rounding
+    basis = independent(units, hessian[0, : len(some), : len(some)], own, free)
+    most = (1.0 + SUMS) * left + (1.0 if units.rounds_rows else EPS) * rounding
     imbalance = np.full(len(W), np.inf)
-    if basis is not None:
+    if basis is not None and basis.exact:
         imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
     return Correction(
         conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,

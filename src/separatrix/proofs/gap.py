@@ -290,7 +290,7 @@ class GapTracker:
         if not (free_features.affordable(self.objective, self.iteration) if self.waits else enough):
             return
         self.reads -= free_features.READS
-        found = free_features.correction(self.objective, W, at, self.given.rounds_rows)
+        found = free_features.correction(self.given, W, at)
         if found is not None and found.is_feasible:
             self.attained = self.attained or found.proves_minimum
             self._raise(*free_features.lower_bound(self.objective, found))

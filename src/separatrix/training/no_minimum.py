@@ -82,7 +82,7 @@ def existence(
         return Existence(None if objective.loss.attained else Runaway(settled=False))
     free, proven, convex = free_features(objective), None, objective.loss.convex
     if at_rest and convex and affordable(objective, reads):
-        proven = has_minimum(objective, W, units.rounds_rows)
+        proven = has_minimum(units, W)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)
     alone = np.zeros_like(W)

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import demo, fitting, models, penalty_path, playing, proving, using
+from . import demo, fitting, inferring, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130  # 70: EX_SOFTWARE; 130: 128 + SIGINT
@@ -53,7 +53,8 @@ app = typer.Typer(
 )  # fmt: skip
 for command in (
     fitting.fit, using.predict, using.evaluate, proving.check, proving.certify, penalty_path.path,
-    proving.diagnose, models.inspect, models.export, demo.demo, playing.playground,
+    inferring.inference, proving.diagnose, models.inspect, models.export, demo.demo,
+    playing.playground,
 ):  # fmt: skip
     app.command()(interruptible(command))
 

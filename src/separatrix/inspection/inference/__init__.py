@@ -58,6 +58,7 @@ def inference(
         Probability of the intervals.
     reference : label, optional
         For more than two classes, the class that the others are compared with; default: the first.
+        Of two classes it is the smaller one.
 
     Returns
     -------

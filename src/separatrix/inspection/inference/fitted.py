@@ -140,7 +140,7 @@ def fitted_likelihood(
         )
     C = source.weight_sum
     slope = own.gradient(gradient + C * penalty * W).ravel()
-    number = -1 if len(W) == 1 else _number(reference, clf.classes_)
+    number = _number(reference, clf.classes_)
     scaled = C * penalty / np.square(own.scale)
     return FittedLikelihood(
         model,
@@ -207,16 +207,15 @@ def _penalty(clf: Any, shape: tuple[int, int]) -> Array:
     return diagonal
 
 
-def _number(reference: Any, classes: Any) -> int:
-    if reference is None:
-        return 0
-    found = np.flatnonzero(np.asarray(classes) == reference)
-    if len(found) != 1:
-        raise ValueError(
-            f"reference must be one of the classes {np.asarray(classes).tolist()!r}, got "
-            f"{reference!r}"
-        )
-    return int(found[0])
+def _number(reference: Any, classes: AnyArray) -> int:
+    """The number of the reference class; -1 for two classes."""
+    labels = classes.tolist()
+    allowed = labels if len(labels) > 2 else labels[:1]  # of two, the smaller
+    if reference is not None and reference not in allowed:
+        raise ValueError(f"reference must be one of {allowed!r}, got {reference!r}")
+    if len(labels) == 2:
+        return -1
+    return 0 if reference is None else labels.index(reference)
 
 
 def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:

@@ -1,0 +1,77 @@
+"""``inference``: standard errors and tests of the coefficients of a model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated
+
+import typer
+
+import separatrix
+
+from . import arguments as arg
+from .inputs import judged, loaded, opened
+from .output import console, print_json, printable
+from .progress import Watch
+from .proving import print_rows
+
+
+def inference(
+    model: arg.Model,
+    data: arg.Data,
+    target: arg.Target = None,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust", help="Standard errors for a model that is only approximately right (HC0)."
+        ),
+    ] = False,
+    level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="For several classes, the class that others are compared with."),
+    ] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Features whose coefficients are tested together, separated by commas.",
+            callback=arg.separate_names,
+        ),
+    ] = None,
+    format: arg.Format = None,
+    json: arg.Json = False,
+) -> None:
+    """Print standard errors, p-values and intervals of a model's coefficients.
+
+    Pass the rows of its fit. Fit with --l2 0 for the classical results.
+    """
+    estimator = loaded(model)
+    with opened(data, format) as paths, Watch() as watch:
+        watch.stage("Summing over the rows of the fit")
+        of = judged(estimator, paths, target, format)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the table has the same notes
+            found = separatrix.inference(
+                estimator, of.rows, covariance="sandwich" if robust else "model", level=level,
+                reference=reference,
+            )  # fmt: skip
+        ratio = None
+        if test is not None:
+            watch.stage("Fitting without the tested features")
+            ratio = found.test(test)
+    if json:
+        tested = None if ratio is None else ratio._asdict() | {"features": list(ratio.features)}
+        facts = {"model": model, "data": of.facts(data), "test": tested}
+        print_json("inference", facts | {"inference": found.to_dict()})
+        return
+    print_rows(of)
+    console().print(printable(str(found)), soft_wrap=True)
+    if ratio is not None:
+        console().print(
+            printable(
+                f"Without {', '.join(ratio.features)}: likelihood ratio {ratio.statistic:.4g}, "
+                f"{ratio.degrees} degree{'s' * (ratio.degrees != 1)} of freedom, "
+                f"p = {ratio.p_value:.3g}."
+            ),
+            soft_wrap=True,
+        )

@@ -1,0 +1,82 @@
+"""``inference``: the table of coefficients on the rows of the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from apps.cli.tables import told
+
+import separatrix
+from separatrix.apps.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(5, 2, 400), "height": rng.normal(50, 20, 400)})
+    score = (table["size"] - 5) / 2 + rng.logistic(0, 1, 400)
+    table["kind"] = np.where(score > 0.3, "rose", "iris")
+    table.round(3).to_csv("t.csv", index=False)
+    return tmp_path
+
+
+def test_the_numbers_are_those_of_python(capsys):
+    assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
+    capsys.readouterr()
+    code, found = told(capsys, "inference", "m.sep", "t.csv", "--test", "height", "--level", "0.9")
+    assert code == 0
+    clf = separatrix.load("m.sep")
+    rows = clf._reading.split  # the rows that the fit held out are left out, as by `certify`
+    assert rows is not None
+    assert found["data"]["held_out_rows"] > 0
+    numbers = found["inference"]
+    assert numbers["names"] == ["size", "height", "intercept"]
+    np.testing.assert_allclose(numbers["coef"], [*clf.coef_[0], *clf.intercept_])
+    assert numbers["level"] == 0.9
+    assert found["test"]["degrees"] == 1
+    assert run(["inference", "m.sep", "t.csv", "--test", "size,height"]) == 0
+    text = capsys.readouterr().out
+    assert "std. error" in text
+    assert "Without size, height: likelihood ratio" in text
+    assert run(["inference", "m.sep", "t.csv", "--robust"]) == 0
+    assert "sandwich" in capsys.readouterr().out
+
+
+def test_all_rows_of_a_fit_without_a_test_set(capsys):
+    arguments = ["fit", "t.csv", "--target", "kind", "--l2", "0", "--test", "0", "-o", "m.sep"]
+    assert run(arguments) == 0
+    capsys.readouterr()
+    _, found = told(capsys, "inference", "m.sep", "t.csv")
+    table = pd.read_csv("t.csv")
+    clf = separatrix.LinearClassifier(l2=0.0, tol=1e-10).fit(
+        table[["size", "height"]], table["kind"]
+    )
+    expected = separatrix.inference(clf, table[["size", "height"]], table["kind"])
+    np.testing.assert_allclose(
+        found["inference"]["standard_errors"], expected.standard_errors, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--level", "2"], "level must be between 0 and 1"),
+        (["--test", "width"], "unknown feature 'width'"),
+        (["--reference", "tulip"], "reference must be one of"),
+    ],
+)
+def test_wrong_options_are_named(capsys, options, text):
+    assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
+    capsys.readouterr()
+    assert run(["inference", "m.sep", "t.csv", *options]) == 2
+    assert text in " ".join(capsys.readouterr().err.split())
+
+
+def test_other_rows_are_refused(capsys):
+    assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
+    pd.read_csv("t.csv").iloc[:100].to_csv("other.csv", index=False)
+    capsys.readouterr()
+    assert run(["inference", "m.sep", "other.csv"]) == 2
+    assert "of the fit" in " ".join(capsys.readouterr().err.split())
