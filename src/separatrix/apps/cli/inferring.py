@@ -15,6 +15,8 @@ from .output import console, print_json, printable
 from .progress import Watch
 from .proving import print_rows
 
+TESTED = ("statistic", "degrees", "p_value", "features")  # keys of a test in ``--json``
+
 
 def inference(
     model: arg.Model,
@@ -60,7 +62,7 @@ def inference(
             watch.stage("Fitting without the tested features")
             ratio = found.test(test)
     if json:
-        tested = None if ratio is None else ratio._asdict() | {"features": list(ratio.features)}
+        tested = None if ratio is None else dict(zip(TESTED, ratio, strict=True))
         facts = {"model": model, "data": of.facts(data), "test": tested}
         print_json("inference", facts | {"inference": found.to_dict()})
         return
