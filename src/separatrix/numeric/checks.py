@@ -101,7 +101,6 @@ def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Check for True or False."""
     if value is True or value is False:
         return bool(value)
     if not isinstance(value, (bool, np.bool_)):

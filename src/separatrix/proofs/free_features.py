@@ -59,7 +59,6 @@ def _has_known_range(loss: Loss) -> bool:
 
 
 def free_features(objective: Objective) -> Ints:
-    """Indices of the unpenalised features."""
     return objective.penalty.free_features(objective.source.n_features)
 
 

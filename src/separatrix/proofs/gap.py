@@ -141,7 +141,6 @@ class GapTracker:
         return {name: getattr(self, name) for name in _KNOWN}
 
     def expected_state(self) -> Check:
-        """Checks for the result of ``to_state``."""
         k, width = self.objective.shape
         known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
         known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())

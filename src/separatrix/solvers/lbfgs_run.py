@@ -154,7 +154,6 @@ class LBFGSRun:
         return -0.5 * self.slope
 
     def step(self) -> Step:
-        """Report the current point as a step."""
         at, vectors = self.iterate.at, self.vectors
         state = self.iterate.to_state(vectors)
         return Step(

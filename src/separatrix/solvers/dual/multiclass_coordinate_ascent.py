@@ -98,7 +98,6 @@ def begun(
 
 
 def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
-    """Continue another run of the same problem."""
     return MulticlassAscentRun(
         objective, multiclass_dual(objective), state["alpha"].copy(), state["seed"],
         state["active"], state["bias_center"].copy(), epochs=state["epochs"],
@@ -185,7 +184,6 @@ class MulticlassAscentRun:
         }  # fmt: skip
 
     def round(self) -> None:
-        """Run some epochs and evaluate the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
             reached, rows = self._climb(self.active, self._enough())
             self.subspace &= reached or not len(self.gaps)

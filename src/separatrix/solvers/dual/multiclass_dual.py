@@ -76,7 +76,6 @@ class CrammerSingerDual:
 
 
 def multiclass_dual(objective: Objective) -> CrammerSingerDual:
-    """The dual of the objective's loss."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, CrammerSingerDualLoss):
         raise TypeError(f"the dual of {objective.loss!r} has no shares of classes")

@@ -235,7 +235,6 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         self.objective_value, self.mistakes = objective.value(self.W)
 
     def _weights(self) -> Array:
-        """Weights that correspond to the variables."""
         U = self.at.U
         if self.spanned:
             W = self.counted.transpose_product(np.ascontiguousarray(self.back @ U[:, :-1].T))
