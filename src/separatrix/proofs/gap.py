@@ -145,14 +145,9 @@ class GapTracker:
         known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
         known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())
         known |= {"reads": whole(-MOST_COUNT), "dual": optional(array(k, width - 1))}
-        return entries(
-            known
-            | {
-                "best": row(real, real),
-                "mark": row(whole(), real),
-                "halt": row(whole(), real, real),
-            }
-        )
+        known |= {"best": row(real, real), "mark": row(whole(), real)}
+        known["halt"] = row(whole(), real, real)
+        return entries(known)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the state of another tracker of the same run."""
