@@ -75,8 +75,13 @@ class CrammerSingerDual:
         return stays
 
 
-def multiclass_dual(objective: Objective) -> CrammerSingerDual:
+def crammer_singer_dual_loss(objective: Objective) -> CrammerSingerDualLoss:
+    """The dual loss for more than two classes; raises TypeError for two."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, CrammerSingerDualLoss):
-        raise TypeError(f"the dual of {objective.loss!r} has no shares of classes")
-    return CrammerSingerDual(dual_loss)
+        raise TypeError("a problem of more than two classes is needed, got two")
+    return dual_loss
+
+
+def multiclass_dual(objective: Objective) -> CrammerSingerDual:
+    return CrammerSingerDual(crammer_singer_dual_loss(objective))
