@@ -37,10 +37,10 @@ def test_what_is_no_number_is_said(value, options, error, message):
 
 
 def test_none_switches_off():
-    assert checks.number("x", None, optional=True) is None
-    assert checks.whole("x", None, optional=True) is None
+    assert checks.optional_number("x", None) is None
+    assert checks.optional_whole("x", None) is None
     with pytest.raises(ValueError, match="at least 1, or None to switch it off, got 0"):
-        checks.whole("x", 0, optional=True)
+        checks.optional_whole("x", 0)
 
 
 def test_a_whole_number_may_be_a_float_and_an_integer_may_not():
