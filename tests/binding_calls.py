@@ -226,7 +226,7 @@ CALLS = [
          indices={"slot": (2, HIGHEST), "column": (K, HIGHEST)}),
     call("two_loop", lambda: {
         "gradient": numbers(N), "s": [numbers(N), numbers(N)], "y": [numbers(N), numbers(N)],
-        "curvature": numbers(2), "scale": 1.0, "direction": numbers(N), "threads": 1,
+        "curvature": numbers(2), "scale": 1.0, "direction": numbers(N),
     }, "direction", free={f"{name}#" for name in ("gradient", "s[0]", "s[1]", "y[0]", "y[1]",
                                                   "direction")}),
     call("all_finite", lambda: {"values": numbers(N)}, free={"values", "values#"}),

@@ -102,7 +102,7 @@ class DeviceVectors(VectorSpace):
         MOVED.append(v.size)
         return v.held.copy()
 
-    def two_loop(self, gradient, pairs, threads):
+    def two_loop(self, gradient, pairs):
         q, steps = gradient.held.copy(), []
         for pair in reversed(pairs):
             steps.append(np.vdot(pair.s.held, q) / pair.sy)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "docs"))  # some of them import others
 
 
 def script(name):

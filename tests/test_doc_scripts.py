@@ -90,13 +90,13 @@ def test_a_mechanism_has_one_figure_for_a_workload():
 @pytest.mark.parametrize("name", ["Perceptron", "L-BFGS", "the hinge on text"])
 def test_the_walk_of_a_fit_is_that_of_the_stack(name):
     shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
-    walk = "".join(f"{frame}\n" for frame in script("layers").walks()[name])
+    walk = "".join(f"{frame}\n" for frame in script("calls").walks()[name])
     assert walk in shown
 
 
 def test_the_hinge_on_text_enters_the_solver_files_on_the_page_and_no_other():
-    layers = script("layers")
-    entered = [f for f in layers.entered(*layers.hinge_on_text()) if f.startswith("solvers/")]
+    calls = script("calls")
+    entered = [f for f in calls.entered(*calls.hinge_on_text()) if f.startswith("solvers/")]
     page = (ROOT / "docs" / "design.md").read_text()
     (rows,) = re.findall(r"\| solver file \|.*\n\|---.*\n((?:\|.*\n)+)", page)
     assert re.findall(r"^\| `([^`]+)`", rows, re.M) == entered

@@ -99,6 +99,6 @@ def test_lines_and_constants_are_counted_by_kind(tmp_path):
 def test_profiled_counts_files_and_depth():
     import separatrix
 
-    files, depth = layers.profiled(lambda: separatrix.losses.get_loss("hinge"))
+    files, depth = script("calls").profiled(lambda: separatrix.losses.get_loss("hinge"))
     assert files[0] == "losses/__init__.py"
     assert depth >= 1

@@ -32,8 +32,6 @@ struct ScreeningState {
   double rebuild_cost;    // and as many as make another rebuild pay
 };
 
-class HelperThread;  // see threads/helper_thread.hpp
-
 // v = w / scale stays far from overflow; and the sum A * v - lag, a difference of numbers that
 // grow with 1 / scale, loses no more than three digits.
 constexpr double kSmallestScale = 1e-9, kSmallestScaleOfSum = 1e-3;
@@ -254,8 +252,6 @@ struct TwoLoop {
   const double* curvature;    // (pairs): s . y
   double scale;               // of the inverse that the pairs correct: s . y / y . y of the last
   double* alphas;             // (pairs), room
-  double* sums;               // one for each kSumBlock, room
-  HelperThread* helper;       // another thread, or null
   double* direction;          // (size)
 };
 

@@ -7,12 +7,9 @@
 // Algorithm: down from the latest pair to the first and up again. Every change of the direction and
 // the product that the next one waits for are one read of memory (AXPY_DOT in Blackford and others,
 // An updated set of basic linear algebra subprograms, 2002).
-//
-// Products are summed in blocks, and these in their order: a second thread changes no bit.
 #pragma once
 #include "abi/table.hpp"
 #include "simd/doubles.hpp"
-#include "threads/helper_thread.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -37,58 +34,32 @@ namespace separatrix::SEPARATRIX_LEVEL {
   return sum.total() + rest;
 }
 
-// The same over all blocks, of which a second thread may take the latter half.
-struct AxpyDot {
-  const TwoLoop& of;
-  double scale, a;
-  const double *x, *z;
-
-  void blocks(int64_t first, int64_t last) const {
-    for (int64_t block = first; block < last; ++block) {
-      const int64_t at = block * kSumBlock, left = of.size - at;
-      const int64_t count = left < kSumBlock ? left : kSumBlock;
-      double* const q = of.direction + at;
-      if (scale == 0) __builtin_memset(q, 0, size_t(count) * sizeof(double));  // not yet a number
-      of.sums[block] = axpy_dot(scale, q, a, x + at, z + at, count);
-    }
+// The same for all of the direction; products are summed in blocks, and these in their order.
+inline double axpy_dot(const TwoLoop& of, double scale, double a, const double* x,
+                       const double* z) {
+  double total = 0;
+  for (int64_t at = 0; at < of.size; at += kSumBlock) {
+    const int64_t left = of.size - at, count = left < kSumBlock ? left : kSumBlock;
+    double* const q = of.direction + at;
+    if (scale == 0) __builtin_memset(q, 0, size_t(count) * sizeof(double));  // not yet a number
+    total += axpy_dot(scale, q, a, x + at, z + at, count);
   }
-
-  int64_t count() const { return (of.size + kSumBlock - 1) / kSumBlock; }
-
-  double total() {
-    if (of.helper) {
-      const auto latter = [](void* self) {
-        const auto& all = *static_cast<AxpyDot*>(self);
-        all.blocks(all.count() / 2, all.count());
-      };
-      of.helper->begin(latter, this);
-      blocks(0, count() / 2);
-      of.helper->finish();
-    } else {
-      blocks(0, count());
-    }
-    double total = 0;
-    for (int64_t block = 0; block < count(); ++block) total += of.sums[block];
-    return total;
-  }
-};
+  return total;
+}
 
 inline double two_loop(const TwoLoop& of) {
-  const auto axpy_dot = [&](double scale, double a, const double* x, const double* z) {
-    return AxpyDot{of, scale, a, x, z}.total();
-  };
   const int64_t m = of.pairs;
-  if (m == 0) return axpy_dot(0, -1, of.gradient, of.gradient);
-  double product = axpy_dot(0, -1, of.gradient, of.s[m - 1]);
+  if (m == 0) return axpy_dot(of, 0, -1, of.gradient, of.gradient);
+  double product = axpy_dot(of, 0, -1, of.gradient, of.s[m - 1]);
   for (int64_t i = m - 1; i >= 0; --i) {
     of.alphas[i] = product / of.curvature[i];
-    product = axpy_dot(1, -of.alphas[i], of.y[i], i > 0 ? of.s[i - 1] : of.y[0]);
+    product = axpy_dot(of, 1, -of.alphas[i], of.y[i], i > 0 ? of.s[i - 1] : of.y[0]);
   }
   double scale = of.scale;
   product *= scale;
   for (int64_t i = 0; i < m; ++i) {
     const double change = of.alphas[i] - product / of.curvature[i];
-    product = axpy_dot(scale, change, of.s[i], i + 1 < m ? of.y[i + 1] : of.gradient);
+    product = axpy_dot(of, scale, change, of.s[i], i + 1 < m ? of.y[i + 1] : of.gradient);
     scale = 1;
   }
   return product;

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "python/bind.hpp"
-#include "threads/helper_thread.hpp"
 
 namespace separatrix {
 
@@ -76,7 +75,7 @@ std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers c
 
 // Lists, not vectors: nanobind ends the process if there is no memory to convert to those.
 double two_loop(Numbers gradient, nb::list s, nb::list y, Numbers curvature, double scale,
-                Output direction, int64_t threads) {
+                Output direction) {
   const size_t size = gradient.size(), pairs = s.size();
   expect(y.size() == pairs, "y: expected as many as there are in s");
   const Size each{"size", int64_t(size)};
@@ -92,13 +91,11 @@ double two_loop(Numbers gradient, nb::list s, nb::list y, Numbers curvature, dou
     changes.push_back(change.data());
     held.insert(held.end(), {step, change});
   }
-  std::vector<double> alphas(pairs), sums(size / kSumBlock + 1);
+  std::vector<double> alphas(pairs);
   nb::gil_scoped_release free;
-  std::optional<HelperThread> helper;
-  if (threads > 1) helper.emplace();
   return active.load()->two_loop({gradient.data(), int64_t(size), int64_t(pairs), steps.data(),
                                   changes.data(), curvature.data(), scale, alphas.data(),
-                                  sums.data(), helper ? &*helper : nullptr, direction.data()});
+                                  direction.data()});
 }
 
 }  // namespace
@@ -116,7 +113,7 @@ void bind_models(nb::module_& m) {
         "thresholds"_a.noconvert(), "zeros"_a, "w"_a.noconvert(), "slope"_a.noconvert(), "shift"_a,
         "max_epochs"_a, "enough"_a);
   m.def("two_loop", &two_loop, "gradient"_a.noconvert(), "s"_a, "y"_a, "curvature"_a.noconvert(),
-        "scale"_a, "direction"_a.noconvert(), "threads"_a);
+        "scale"_a, "direction"_a.noconvert());
 }
 
 }  // namespace separatrix

@@ -1,9 +1,8 @@
-// Several threads change no bit: of sums over blocks, and of the two-loop recursion.
+// Several threads change no bit of sums over blocks.
 #include "by_hand.hpp"
 
 #include <thread>
 
-#include "threads/helper_thread.hpp"
 #include "threads/ordered_reduction.hpp"
 
 namespace {
@@ -37,35 +36,9 @@ void test_ordered_reduction() {
   }
 }
 
-// The same helper for one recursion after another, as in a fit.
-void test_two_loop(const Table& table) {
-  HelperThread helper;
-  for (const int64_t size : {int64_t(1), kSumBlock, 3 * kSumBlock + 5}) {
-    const int64_t pairs = 3;
-    const Numbers gradient = uniforms(size), curvature{0.5, 1.5, 2};
-    std::vector<Numbers> kept;
-    for (int64_t i = 0; i < 2 * pairs; ++i) kept.push_back(uniforms(size));
-    std::vector<const double*> s, y;
-    for (int64_t i = 0; i < pairs; ++i) {
-      s.push_back(kept[2 * i].data());
-      y.push_back(kept[2 * i + 1].data());
-    }
-    const auto direction = [&](HelperThread* other) {
-      Numbers alphas(pairs), sums(size / kSumBlock + 1), found(size);
-      const double slope =
-          table.two_loop({gradient.data(), size, pairs, s.data(), y.data(), curvature.data(), 0.75,
-                          alphas.data(), sums.data(), other, found.data()});
-      return join(found, Numbers{slope});
-    };
-    const std::string where = std::string("two-loop recursion, ") + table.level;
-    compare(where, direction(&helper), direction(nullptr), kSameBits);
-  }
-}
-
 }  // namespace
 
 int main() {
   test_ordered_reduction();
-  for (const Table* const* level = usable_levels(); *level; ++level) test_two_loop(**level);
   return summary();
 }

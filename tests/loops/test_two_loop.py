@@ -55,7 +55,7 @@ def test_it_is_the_inverse_of_bfgs_times_the_gradient(count, level):
 
 @pytest.mark.parametrize("size", [1, 7, 9, 8191, 8192, 8193, 40_003])
 @pytest.mark.parametrize("count", [0, 1, 4])
-def test_the_compiled_loop_equals_its_twin_on_any_number_of_threads(size, count, level):
+def test_the_compiled_loop_equals_its_twin(size, count, level):
     pairs, gradient = pairs_of(count, (1, size), seed=size)
     for array in (gradient, *(array for pair in pairs for array in pair[:2])):
         array.flags.writeable = False
@@ -63,10 +63,6 @@ def test_the_compiled_loop_equals_its_twin_on_any_number_of_threads(size, count,
     direction, slope = loops.two_loop(gradient, pairs)
     np.testing.assert_allclose(direction, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
     assert slope == pytest.approx(expected_slope, rel=1e-11)
-    for threads in (2, 3):
-        again = loops.two_loop(gradient, pairs, threads=threads)
-        np.testing.assert_array_equal(again[0], direction)
-        assert again[1] == slope
 
 
 def test_without_a_pair_it_goes_down_the_gradient():

@@ -28,7 +28,6 @@ def test_numbers_pass(value):
         (None, {}, TypeError, "of at least 0, got None"),
         (0, {"strict": True}, ValueError, "a finite number above 0, got 0"),
         (3, {"most": 2.5}, ValueError, "of at least 0 and at most 2.5, got 3"),
-        (-1, {"optional": True}, ValueError, "of at least 0, or None to switch it off, got -1"),
     ],
 )
 def test_what_is_no_number_is_said(value, options, error, message):
@@ -37,10 +36,12 @@ def test_what_is_no_number_is_said(value, options, error, message):
 
 
 def test_none_switches_off():
-    assert checks.number("x", None, optional=True) is None
-    assert checks.whole("x", None, optional=True) is None
+    assert checks.optional_number("x", None) is None
+    assert checks.optional_whole("x", None) is None
     with pytest.raises(ValueError, match="at least 1, or None to switch it off, got 0"):
-        checks.whole("x", 0, optional=True)
+        checks.optional_whole("x", 0)
+    with pytest.raises(ValueError, match="of at least 0, or None to switch it off, got -1"):
+        checks.optional_number("x", -1)
 
 
 def test_a_whole_number_may_be_a_float_and_an_integer_may_not():

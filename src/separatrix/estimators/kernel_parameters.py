@@ -62,7 +62,7 @@ class KernelParameters:
         checks.choice("keep", self.keep, ("auto", "last", "average", "voted"))
         if self.cache_mb is not None:
             checks.number("cache_mb", self.cache_mb)
-        bound = checks.whole("budget", self.budget, optional=True)
+        bound = checks.optional_whole("budget", self.budget)
         if bound and self.keep in ("average", "voted"):
             raise ValueError(
                 f"budget={self.budget!r} cannot be used with keep={self.keep!r}: past weights "
@@ -71,9 +71,9 @@ class KernelParameters:
         return Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=True,
-            tol=checks.number("tol", self.tol, optional=True),
-            max_norm=checks.number("max_norm", self.max_norm, optional=True),
-            patience=checks.whole("patience", self.patience, optional=True),
+            tol=checks.optional_number("tol", self.tol),
+            max_norm=checks.optional_number("max_norm", self.max_norm),
+            patience=checks.optional_whole("patience", self.patience),
         )
 
     def _checked_kernel(self, rows: Matrix, sample_weight: Array | None = None) -> Kernel:

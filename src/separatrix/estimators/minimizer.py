@@ -145,7 +145,7 @@ class LossModel(LinearModel):
         homogeneous = loss.for_classes(2).homogeneous
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
-            tol=checks.number("tol", self.tol, optional=True),
+            tol=checks.optional_number("tol", self.tol),
             no_mistakes=homogeneous and penalty.absent,
         )
         return FitSettings(loss, penalty, stop, "best" if homogeneous else "last")

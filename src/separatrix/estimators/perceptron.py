@@ -250,9 +250,9 @@ class Perceptron(StreamModel):
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=l2 == 0.0,
-            tol=checks.number("tol", self.tol, optional=True),
-            max_norm=checks.number("max_norm", self.max_norm, optional=True),
-            patience=checks.whole("patience", self.patience, optional=True),
+            tol=checks.optional_number("tol", self.tol),
+            max_norm=checks.optional_number("max_norm", self.max_norm),
+            patience=checks.optional_whole("patience", self.patience),
             prove=False,  # it returns the result of the algorithm
         )
         return FitSettings(PerceptronLoss(), L2(l2), stop, keep)

@@ -57,7 +57,7 @@ def checked_ratio(l1_ratio: Any, zero: bool = False) -> float:
 def checked_strengths(strengths: Any, smallest: Any = None) -> int | Array:
     """Check for a number of strengths, or values, which are sorted from large to small."""
     wanted = "a whole number of 1 or more, or an array of positive values"
-    checks.number("smallest", smallest, strict=True, most=1.0, optional=True)
+    checks.optional_number("smallest", smallest, strict=True, most=1.0)
     if checks.is_integer(strengths):
         if strengths < 1:
             raise ValueError(f"strengths must be {wanted}, got {strengths!r}")

@@ -122,7 +122,6 @@ class KernelPerceptronRun:
         )
 
     def steps(self) -> Iterator[Step]:
-        """Yield one step per pass."""
         while True:
             yield self._one_pass()
 

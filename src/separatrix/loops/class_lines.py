@@ -27,7 +27,6 @@ def to_lines(W: Array) -> Array:
 
 
 def from_lines(lines: Array, k: int) -> Array:
-    """Weights (k, d + 1) from lines."""
     W = np.empty((k, len(lines)))
     for first in range(0, len(lines), AT_ONCE):
         some = slice(first, first + AT_ONCE)

@@ -120,11 +120,9 @@ class KernelPerceptronPass:
 
     @property
     def ended(self) -> bool:
-        """Whether all rows were visited."""
         return self.position >= len(self.order)
 
     def sizes(self, log: Ints) -> Array:
-        """Step of each update."""
         steps: Array = self.steps[log[:, 0] % len(self.steps)]
         return steps * self.factor[log[:, 1]]
 

@@ -6,8 +6,3 @@ from __future__ import annotations
 # of the bytes of the rows plus SCREENING_ROW_BYTES per row. It trades memory for reads.
 # Measured: clean-pass-64 2.77 x, clean-pass-4-classes 0.86 x, overlapping data 1.0 x.
 SCREENING_SHARE, SCREENING_ROW_BYTES = 20, 8
-
-TWO_THREADS = 50_000
-"""Number of weights from which a second thread computes half of the two-loop recursion.
-
-Measured, five pairs, two Xeon cores: 30,000 weights, 1.10; 50,000, 1.56; 100,000, 1.68."""

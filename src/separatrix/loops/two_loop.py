@@ -9,7 +9,6 @@ import numpy as np
 
 from ..numeric.types import Array
 from ._compiled import _loops
-from .thresholds import TWO_THREADS
 
 
 class CurvaturePair(NamedTuple):
@@ -25,19 +24,16 @@ class CurvaturePair(NamedTuple):
     """The squared length of the change."""
 
 
-def two_loop(
-    gradient: Array, pairs: Sequence[CurvaturePair], *, threads: int = 1
-) -> tuple[Array, float]:
+def two_loop(gradient: Array, pairs: Sequence[CurvaturePair]) -> tuple[Array, float]:
     """``-B gradient`` for the inverse Hessian B estimated from the pairs, and the slope along it.
 
-    The latest pair is the last. At most two threads are used; the bits do not depend on their
-    number.
+    The latest pair is the last.
     """
     direction = np.empty_like(gradient)
     curvature = np.array([pair.sy for pair in pairs])
     slope = _loops.two_loop(
         gradient, [pair.s for pair in pairs], [pair.y for pair in pairs], curvature,
         pairs[-1].sy / pairs[-1].yy if pairs else 1.0,
-        direction, threads if gradient.size >= TWO_THREADS else 1,
+        direction,
     )  # fmt: skip
     return direction, slope

@@ -17,6 +17,12 @@ ONE_VS_REST = "one_vs_rest_"
 """Prefix of loss names that select the one-vs-rest form."""
 
 
+def _of_binary(name: str) -> Any:
+    """A property that the loss shares with its two-class loss."""
+    doc = f"``{name}`` of the two-class loss."
+    return property(lambda self: getattr(self.binary, name), doc=doc)
+
+
 @dataclass(frozen=True)
 class OneVsRest(Joint):
     """Sum of one two-class loss per class, +1 for the class and -1 for the rest.
@@ -56,35 +62,15 @@ class OneVsRest(Joint):
         """The two-class loss as a dict, with the one-vs-rest form recorded."""
         return {**self.binary.to_dict(), "multiclass": "one_vs_rest"}
 
-    @property
-    def convex(self) -> bool:  # type: ignore[override]
-        """Whether the two-class loss is convex."""
-        return self.binary.convex
-
-    @property
-    def smooth(self) -> bool:  # type: ignore[override]
-        """Whether the two-class loss is smooth."""
-        return self.binary.smooth
-
-    @property
-    def attained(self) -> bool:  # type: ignore[override]
-        """Whether the two-class loss attains its minimum."""
-        return self.binary.attained
-
-    @property
-    def max_curvature(self) -> float | None:  # type: ignore[override]
-        """Maximum curvature of the two-class loss."""
-        return self.binary.max_curvature
-
-    @property
-    def constant_curvature(self) -> float | None:  # type: ignore[override]
-        """Constant curvature of the two-class loss, if any."""
-        return self.binary.constant_curvature
-
-    @property
-    def dual_range(self) -> tuple[float, float] | None:  # type: ignore[override]
-        """Dual range of the two-class loss."""
-        return self.binary.dual_range
+    convex = _of_binary("convex")
+    smooth = _of_binary("smooth")
+    attained = _of_binary("attained")
+    max_curvature = _of_binary("max_curvature")
+    constant_curvature = _of_binary("constant_curvature")
+    dual_range = _of_binary("dual_range")
+    has_steepness = _of_binary("has_steepness")
+    has_curvature = _of_binary("has_curvature")
+    has_convex_model = _of_binary("has_convex_model")
 
     @property
     def column_loss(self) -> MarginLoss:
@@ -95,24 +81,9 @@ class OneVsRest(Joint):
         """+1 in the column of the true class, -1 elsewhere: (n, k)."""
         return signs(y, scores)
 
-    @property
-    def has_steepness(self) -> bool:
-        """Whether the two-class loss defines ``steepness``."""
-        return self.binary.has_steepness
-
     def steepness(self, mean: float) -> float:
         """A bound that is at least that of the two-class loss."""
         return max(self.binary.steepness(mean), steepness_of_square(mean))
-
-    @property
-    def has_curvature(self) -> bool:
-        """Whether the two-class loss defines its second derivative."""
-        return self.binary.has_curvature
-
-    @property
-    def has_convex_model(self) -> bool:
-        """Whether the two-class loss has a convex model."""
-        return self.binary.has_convex_model
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Sum of the two-class losses over the columns."""

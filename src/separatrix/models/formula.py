@@ -67,7 +67,6 @@ class Formula:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether all columns are numeric."""
         return all(type == "number" for type in self.types)
 
     @property

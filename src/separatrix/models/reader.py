@@ -208,7 +208,6 @@ def _entries(cls: type) -> tuple[set[str], set[str]]:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """The types of its fields."""
     return get_type_hints(cls)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -21,43 +21,18 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-@overload
 def number(
-    name: str,
-    value: Any,
-    *,
-    least: float = 0.0,
-    most: float = LARGEST_FLOAT,
-    strict: bool = False,
-    optional: Literal[False] = False,
-) -> float: ...
-
-
-@overload
-def number(
-    name: str,
-    value: Any,
-    *,
-    least: float = 0.0,
-    most: float = LARGEST_FLOAT,
-    strict: bool = False,
-    optional: Literal[True],
-) -> float | None: ...
-
-
-def number(
-    name: str,
-    value: Any,
-    *,
-    least: float = 0.0,
-    most: float = LARGEST_FLOAT,
-    strict: bool = False,
-    optional: bool = False,
-) -> float | None:
+    name: str, value: Any, *, least: float = 0.0, most: float = LARGEST_FLOAT, strict: bool = False
+) -> float:
     """Check for a finite number, not below (or strictly above) a bound, and not above another."""
-    if value is None and optional:
-        return None
-    return _number(name, value, least, most, strict, optional)
+    return _number(name, value, least, most, strict, False)
+
+
+def optional_number(
+    name: str, value: Any, *, least: float = 0.0, most: float = LARGEST_FLOAT, strict: bool = False
+) -> float | None:
+    """The same; None switches off what the number limits."""
+    return None if value is None else _number(name, value, least, most, strict, True)
 
 
 def _number(
@@ -74,18 +49,17 @@ def _number(
     raise (ValueError if known else TypeError)(f"{name} must be {wanted}, got {value!r}")
 
 
-@overload
-def whole(name: str, value: Any, *, least: int = 1, optional: Literal[False] = False) -> int: ...
-
-
-@overload
-def whole(name: str, value: Any, *, least: int = 1, optional: Literal[True]) -> int | None: ...
-
-
-def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> int | None:
+def whole(name: str, value: Any, *, least: int = 1) -> int:
     """Check for a whole number, not below a bound; 3.0 is one."""
-    if value is None and optional:
-        return None
+    return _whole(name, value, least, False)
+
+
+def optional_whole(name: str, value: Any, *, least: int = 1) -> int | None:
+    """The same; None switches off what the number limits."""
+    return None if value is None else _whole(name, value, least, True)
+
+
+def _whole(name: str, value: Any, least: int, optional: bool) -> int:
     result = _number(name, value, least, LARGEST_FLOAT, False, optional)
     if result != int(result):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
@@ -101,7 +75,6 @@ def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Check for True or False."""
     if value is True or value is False:
         return bool(value)
     if not isinstance(value, (bool, np.bool_)):

@@ -102,7 +102,6 @@ class _FileReader:
         self.file, self.size, self.kind, self.digest = file, size, kind, sha256()
 
     def read(self) -> tuple[dict[str, str], dict[str, AnyArray]]:
-        """Read metadata and arrays."""
         head = self.file.read(8)
         length = int.from_bytes(head, "little")
         if len(head) < 8 or length > min(MOST_HEADER, self.size - 8):

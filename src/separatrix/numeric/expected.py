@@ -62,7 +62,6 @@ def nothing(name: str, value: Any) -> None:
 
 
 def flag(name: str, value: Any) -> None:
-    """Check for True or False."""
     if not isinstance(value, (bool, np.bool_)):
         _refuse(name, value, "True or False")
 

@@ -133,7 +133,6 @@ class Pool:
         ended.release()
 
     def put(self, task: Task[Any]) -> None:
-        """Add a task to the queue."""
         self._tasks.put(task)
 
     def close(self) -> None:

@@ -16,7 +16,6 @@ KINDS = {
 
 
 def kind_of(mode: int) -> str:
-    """Describe a file by its ``st_mode``."""
     return KINDS.get(stat.S_IFMT(mode), "a regular file")
 
 

@@ -56,7 +56,6 @@ class FeatureColumns:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of X."""
         return self.X.shape[0]
 
     def n_values_of(self, some: Ints) -> int:

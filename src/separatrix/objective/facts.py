@@ -49,7 +49,6 @@ class DataFacts:
 
     @property
     def _sums(self) -> ClassSums:
-        """Remembered."""
         if self._known.sums is None:
             self._known.sums = ClassSums.of(self.source)
         return self._known.sums

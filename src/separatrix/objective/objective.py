@@ -112,10 +112,7 @@ class Objective(DataFacts):
 
     def _sharing(self, other: Objective) -> Objective:
         """Share the cached facts about the data with another objective."""
-        other._known.sums, other._known.moments = self._known.sums, self._known.moments
-        other._known.samples, other._known.last_read = self._known.samples, self._known.last_read
-        other._known.feature_sizes = self._known.feature_sizes
-        other._known.row_norm2 = self._known.row_norm2
+        object.__setattr__(other, "_known", self._known)
         return other
 
     def sample(self, size: int) -> Objective:

@@ -34,16 +34,6 @@ class ElasticNet(SparsityInducing):
 
     name = "elastic_net"
 
-    @property
-    def block_weights(self) -> Array:
-        """The p_j."""
-        return self.feature_weights
-
-    @property
-    def length_factors(self) -> Array:
-        """The p_j."""
-        return self.feature_weights
-
     def rest(self, W: Array) -> Array:
         """``l1 * p_j * |w_j|``."""
         rest = np.zeros_like(W)

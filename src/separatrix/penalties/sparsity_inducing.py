@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -41,14 +40,14 @@ class SparsityInducing(Penalty):
         return np.ones(1) if self.weights is None else np.array(self.weights)
 
     @property
-    @abstractmethod
     def block_weights(self) -> Array:
-        """Weights p of the blocks, (blocks,), or (1,) where all are 1."""
+        """Weights p of the blocks, (blocks,), or (1,) where all are 1; by default the p_j."""
+        return self.feature_weights
 
     @property
-    @abstractmethod
     def length_factors(self) -> Array:
-        """Factors of ``l1`` times the lengths of the blocks, (blocks,), or (1,) where all are 1."""
+        """Factors of ``l1`` times the lengths of the blocks; by default their weights."""
+        return self.block_weights
 
     @property
     def thresholds(self) -> Array:

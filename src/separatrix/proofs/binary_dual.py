@@ -140,7 +140,6 @@ def has_dual(loss: Loss) -> bool:
 
 
 def dual_loss_of(objective: Objective) -> DualLoss:
-    """The dual of the objective's loss."""
     loss = objective.loss
     if loss.column_loss is not None:
         return BinaryDualLoss(loss.column_loss)

@@ -89,7 +89,6 @@ class CrammerSingerDualLoss(DualLoss):
         return share
 
     def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
-        """Difference of the two largest entries."""
         two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
         distance: Array = two[:, 1] - two[:, 0]
         return distance
@@ -116,7 +115,6 @@ class CrammerSingerDualLoss(DualLoss):
 
 
 def project_to_simplex(points: Array) -> Array:
-    """Project every row onto the simplex."""
     n, k = points.shape
     points = points - points.max(axis=1, keepdims=True)  # the relevant values are now in [-1, 0]
     falling = -np.sort(-points, axis=1)

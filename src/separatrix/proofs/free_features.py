@@ -63,7 +63,6 @@ def affordable(objective: Objective, reads: int) -> bool:
 
 
 def free_features(objective: Objective) -> Ints:
-    """Indices of the unpenalised features."""
     return objective.penalty.free_features(objective.source.n_features)
 
 

@@ -153,19 +153,13 @@ class GapTracker:
         return {name: getattr(self, name) for name in _KNOWN}
 
     def expected_state(self) -> Check:
-        """Checks for the result of ``to_state``."""
         k, width = self.objective.shape
         known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
         known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())
         known |= {"reads": whole(-MOST_COUNT), "dual": optional(array(k, width - 1))}
-        return entries(
-            known
-            | {
-                "best": row(real, real),
-                "mark": row(whole(), real),
-                "halt": row(whole(), real, real),
-            }
-        )
+        known |= {"best": row(real, real), "mark": row(whole(), real)}
+        known["halt"] = row(whole(), real, real)
+        return entries(known)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the state of another tracker of the same run."""

@@ -57,7 +57,6 @@ def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
 
 
 def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
-    """One Newton step in the biases only."""
     moved = W.copy()
     moved[:, -1] -= np.linalg.lstsq(objective.bias_curvature(W), bias, rcond=1e-12)[0]
     return moved

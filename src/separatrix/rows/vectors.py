@@ -31,9 +31,7 @@ class VectorSpace(ABC):
         """A vector of this space as an array in main memory."""
 
     @abstractmethod
-    def two_loop(
-        self, gradient: Any, pairs: Sequence[loops.CurvaturePair], threads: int
-    ) -> tuple[Any, float]:
+    def two_loop(self, gradient: Any, pairs: Sequence[loops.CurvaturePair]) -> tuple[Any, float]:
         """The direction of L-BFGS and the slope along it: see :func:`loops.two_loop`."""
 
     @abstractmethod
@@ -56,10 +54,10 @@ class HostVectors(VectorSpace):
         return v
 
     def two_loop(
-        self, gradient: Array, pairs: Sequence[loops.CurvaturePair], threads: int
+        self, gradient: Array, pairs: Sequence[loops.CurvaturePair]
     ) -> tuple[Array, float]:
         """By a compiled loop."""
-        return loops.two_loop(gradient, pairs, threads=threads)
+        return loops.two_loop(gradient, pairs)
 
     def solve_triangular(self, factors: Sequence[AnyArray], right: Array, trans: int) -> Array:
         """By LAPACK, one class after another.

@@ -47,7 +47,6 @@ class Margin(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the bounds agree."""
         return self.upper - self.lower <= 2 * RELATIVE * self.upper
 
 
@@ -205,7 +204,6 @@ class ActiveSet:
             self._factors()
 
     def drop(self, place: int) -> None:
-        """Remove the row at a position."""
         self.active.pop(place)
         if self.active:
             self.Q, self.R = qr_delete(self.Q, self.R, place, which="col")

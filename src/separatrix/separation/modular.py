@@ -46,7 +46,6 @@ def residues(A: AnyArray, prime: int) -> Array:
 
 
 def product(A: Array, B: Array, prime: int) -> Array:
-    """The product of two matrices of residues."""
     total = np.zeros((A.shape[0], *B.shape[1:]))
     for start in range(0, A.shape[1], TERMS):
         some = slice(start, start + TERMS)

@@ -47,7 +47,6 @@ class Corral(ConvexCombination):
     denominator: int
 
     def direction(self) -> Direction:
-        """The unit vector towards the nearest point."""
         numbers = [int(number) << DIGITS for number in self.numbers]
         length = isqrt(sum(number**2 for number in numbers))
         weights = [number / length for number in numbers]

@@ -44,7 +44,6 @@ class SignedRowEncoding:
         return self.signs(block) != 0.0 if self.stacked == 1 else _counted(block)
 
     def numbers(self, block: Block) -> Ints:
-        """The number of every row's class."""
         two = self.pair is None and self.stacked == 1
         return (block.y > 0).astype(np.int64) if two else block.y
 

@@ -32,12 +32,10 @@ Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per ro
 
 
 def stacked(a: Matrix, b: Matrix) -> Matrix:
-    """Stack two sets of signed rows."""
     return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
 
 
 def dense(Z: Matrix) -> Array:
-    """Signed rows as a dense array."""
     result: Array = Z.toarray() if sp.issparse(Z) else Z
     return result
 
@@ -70,7 +68,6 @@ class SignedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the weights."""
         return self.encoding.stacked, self.width
 
     @property
@@ -148,7 +145,6 @@ class SignedRows:
         return LowMarginRows(ids[order], margins[order], count)
 
     def all(self) -> Ints:
-        """The numbers of all signed rows."""
         return np.sort(self.below(np.zeros(self.shape), 0.0).ids)
 
     def sample(self, most: int) -> Ints:

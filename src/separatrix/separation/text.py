@@ -143,7 +143,6 @@ def html(words: str, verdict: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Plain lists, numbers and strings."""
     if value is None:
         return None
     if hasattr(value, "_asdict"):

@@ -154,7 +154,6 @@ class LBFGSRun:
         return -0.5 * self.slope
 
     def step(self) -> Step:
-        """Report the current point as a step."""
         at, vectors = self.iterate.at, self.vectors
         state = self.iterate.to_state(vectors)
         return Step(
@@ -230,8 +229,7 @@ class LBFGSRun:
         """And look where to go from there: the gradient, a direction, the slope along it."""
         self.iterate = iterate
         self.gradient = self.variables.gradient(iterate.at.gradient)
-        threads = self.objective.source.threads
-        self.direction, self.slope = self.vectors.two_loop(self.gradient, iterate.pairs, threads)
+        self.direction, self.slope = self.vectors.two_loop(self.gradient, iterate.pairs)
 
     def _take(self, length: float, there: Array, then: Evaluation) -> None:
         """A step, of which the curvature along it is remembered."""

@@ -36,7 +36,6 @@ from .least_squares_sums import (
     RootProduct,
     RootScores,
     RootTargets,
-    TargetSum,
     TriangleSum,
 )
 from .thresholds import FILLED_VALUES
@@ -154,7 +153,8 @@ def _centre(objective: Objective) -> tuple[Array, Array]:
     source, k = objective.source, objective.shape[0]
     if not objective.intercept:
         return np.zeros(source.n_features), np.zeros(k)
-    (total,) = source.total(TargetSum(k))
+    weight = objective.class_sums[:, -1]  # of every class, or label
+    total = weight[1:] - weight[:1] if k == 1 else 2.0 * weight - source.weight_sum
     return objective.moments.mean, total / source.weight_sum
 
 

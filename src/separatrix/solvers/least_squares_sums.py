@@ -27,18 +27,6 @@ def targets(y: AnyArray, k: int) -> Array:
     return np.where(y[:, None] == np.arange(k), 1.0, -1.0)
 
 
-@dataclass(frozen=True)
-class TargetSum(Sum[tuple[Array]]):
-    """The weighted sum of the targets."""
-
-    k: int
-
-    def of(self, block: Block) -> tuple[Array]:
-        """(k,)."""
-        y = targets(block.y, self.k)
-        return (y.sum(axis=0) if block.weight is None else block.weight @ y,)
-
-
 @dataclass
 class Triangle:
     """A matrix R with few rows, of which only R'R counts: the sum of two has that of both."""

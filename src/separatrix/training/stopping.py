@@ -92,10 +92,10 @@ class Stop:
     """Stop after the pass in which the run has taken this time, without callbacks."""
 
     def __post_init__(self) -> None:
-        checks.number("seconds", self.seconds, strict=True, optional=True)
+        checks.optional_number("seconds", self.seconds, strict=True)
         if self.validation is None:
             return
-        checks.whole("patience", self.patience, optional=True)
+        checks.optional_whole("patience", self.patience)
         if self.patience is None:
             raise ValueError(
                 "validation needs patience, the number of passes without a smaller loss after "

@@ -26,7 +26,6 @@ FEWEST_ROWS = 5  # with fewer, columns are multiples of each other by accident
 
 
 def _named(model: FittedModel, at: Ints) -> str:
-    """Some features by name."""
     names = ", ".join(model.name(int(j)) for j in at[:NAMED])
     return names if len(at) <= NAMED else f"{names} and {len(at) - NAMED} more"
 
@@ -118,7 +117,6 @@ def _harm_of_scales(model: FittedModel, evidence: dict[str, Any]) -> float | Non
 
 
 def constant(model: FittedModel) -> Finding | None:
-    """Features that never change."""
     if model.kernel:
         return None
     mean, deviation = model.moments

@@ -49,7 +49,6 @@ class FittedModel:
 
     @property
     def piped(self) -> bool:
-        """Whether other steps come before the classifier."""
         return remedy_lines.is_piped(self.estimator)
 
     @property
@@ -69,7 +68,6 @@ class FittedModel:
 
     @property
     def l2(self) -> float:
-        """Strength of the penalty."""
         return self.objective.penalty.l2
 
     @property
@@ -106,12 +104,10 @@ class FittedModel:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.labels)
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are sparse."""
         return self.source.storage == "csr"
 
     @cached_property
@@ -152,7 +148,6 @@ class FittedModel:
 
     @cached_property
     def sample_rows(self) -> HostRowsLike:
-        """The rows of the sample."""
         taken: HostRowsLike = rows_of(self.rows).take(self.sample).X
         return taken
 

@@ -103,7 +103,6 @@ def _columns(model: FittedModel, low: Array, high: Array, sizes: AnyArray) -> di
 
 
 def _matrix(model: FittedModel, features: list[int]) -> Array:
-    """Some features of all rows."""
     X = model.rows
     if isinstance(X, np.ndarray):
         return X[:, features]

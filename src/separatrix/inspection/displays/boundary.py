@@ -72,14 +72,6 @@ class BoundaryDisplay:
     'LinearClassifier: 4 rows, no mistake'
     """
 
-    regions_: Any
-    lines_: list[Any]
-    pairs_: list[Any]
-    rows_: list[Any]
-    mistakes_: Any
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         *,
@@ -188,7 +180,8 @@ class BoundaryDisplay:
             ax=ax, levels=np.arange(k + 1) - 0.5, alpha=0.22, zorder=-1, **own
         )
         looks = style.merged({"linewidth": 1.5, "linestyle": None}, line_kwargs)
-        self.lines_, self.pairs_ = [], []
+        self.lines_: list[Any] = []
+        self.pairs_: list[Any] = []
         if self.scores is None:
             self._line(ax, self.predicted, [c + 0.5 for c in range(k - 1)], looks)
         elif k == 2:

@@ -85,15 +85,6 @@ class CertificateDisplay:
     ('overlapping: hulls meet', [0.5, 0.5])
     """
 
-    rows_: list[Any]
-    line_: Any
-    band_: Any
-    hulls_: list[Any]
-    marked_: Any
-    meeting_: Any
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         verdict: str,

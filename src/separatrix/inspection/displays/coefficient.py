@@ -59,12 +59,6 @@ class CoefficientDisplay:
     'petal width (cm)'
     """
 
-    order_: AnyArray
-    bars_: Any
-    markers_: list[Any]
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         coefs: Array,
@@ -126,7 +120,8 @@ class CoefficientDisplay:
         self.order_ = np.argsort(-size, kind="stable")[:top]
         ax = style.axes(self, ax, figsize=(6.4, 1.2 + 0.26 * len(self.order_)))
         places = -np.arange(len(self.order_))
-        self.bars_, self.markers_ = None, []
+        self.bars_: Any = None
+        self.markers_: list[Any] = []
         if len(self.coefs) == 1:
             weights = self.coefs[0, self.order_]
             looks = {"color": [style.colour(int(w > 0)) for w in weights], **(bar_kwargs or {})}

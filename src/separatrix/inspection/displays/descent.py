@@ -60,13 +60,6 @@ class DescentDisplay:
     'step 1.1: diverging'
     """
 
-    curve_: Any
-    points_: Any
-    steps_: Any
-    minima_: list[Any]
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         grid: Array,

@@ -75,12 +75,6 @@ class HistoryDisplay:
     (['mistakes_so_far', 'mistake_bound'], 'Perceptron: no mistakes after 9 passes')
     """
 
-    lines_: dict[str, Any]
-    bound_: Any
-    axes_: list[Any]
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         history: Mapping[str, AnyArray],
@@ -141,7 +135,8 @@ class HistoryDisplay:
         if x not in ("pass", "seconds"):
             raise ValueError(f"x must be 'pass' or 'seconds', got {x!r}")
         self.axes_ = style.stacked_axes(self, ax, len(names))
-        self.lines_, self.bound_ = {}, None
+        self.lines_: dict[str, Any] = {}
+        self.bound_ = None
         name = self.name if name is None else name
         for number, (column, axes) in enumerate(zip(names, self.axes_, strict=True)):
             alone = not axes.get_lines()  # no other run was plotted there

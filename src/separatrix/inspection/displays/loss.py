@@ -70,12 +70,6 @@ class LossDisplay:
     'largest gap 0.693\\nat margin 0'
     """
 
-    lines_: dict[str, Any]
-    rows_: Any
-    gap_: Any
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         grid: Array,
@@ -182,7 +176,8 @@ class LossDisplay:
         """
         trade_offs = ax is None if trade_offs is None else trade_offs
         ax = style.axes(self, ax, figsize=(8.0, 4.4) if trade_offs else None)
-        self.lines_, self.gap_ = {}, None
+        self.lines_ = {}
+        self.gap_: tuple[Any, Any] | None = None
         for number, (loss, values) in enumerate(self.values.items()):
             label = loss
             if trade_offs and loss in self.trade_offs:

@@ -49,12 +49,6 @@ class MarginDisplay:
     '1 mistake in 4 rows'
     """
 
-    right_: Any
-    mistakes_: Any
-    edges_: Array
-    ax_: Any
-    figure_: Any
-
     def __init__(self, margins: Array, *, name: str = "") -> None:
         self.margins, self.name = np.asarray(margins, dtype=np.float64), name
         if self.margins.ndim != 1 or not len(self.margins) or not np.all(np.isfinite(self.margins)):

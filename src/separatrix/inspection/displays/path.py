@@ -77,14 +77,6 @@ class PathDisplay:
     (4, True)
     """
 
-    weights_: list[Any]
-    scores_: Any
-    band_: Any
-    nonzeros_: Any
-    axes_: list[Any]
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         l2s: Array,
@@ -243,7 +235,9 @@ class PathDisplay:
         parts += [self._draw_nonzeros] if self.nonzeros is not None else []
         parts += [self._draw_weights] if self.coefs is not None else []
         self.axes_ = style.stacked_axes(self, ax, len(parts))
-        self.weights_, self.scores_, self.band_, self.nonzeros_ = [], None, None, None
+        self.weights_: list[Any] = []
+        self.scores_: Any = None
+        self.band_ = self.nonzeros_ = None
         for part, axes in zip(parts, self.axes_, strict=True):
             part(axes, curve_kwargs)
             self._mark(axes)

@@ -75,12 +75,6 @@ class WeightSpaceDisplay:
     ('zero_one: b = -1.5', [0.0, 0.25, 0.5])
     """
 
-    contours_: Any
-    path_: Any
-    ends_: list[Any]
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self,
         xx0: Array,
@@ -241,7 +235,8 @@ class WeightSpaceDisplay:
             bar = ax.figure.colorbar(self.contours_, ax=ax, format="%.3g")
             bar.set_label("mean loss" if self.path is None else "objective", fontsize="small")
             bar.ax.tick_params(labelsize="small")
-        self.path_, self.ends_ = None, []
+        self.path_ = None
+        self.ends_: list[Any] = []
         if self.path is not None:
             self._walk(ax, self.path, curve_kwargs)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])

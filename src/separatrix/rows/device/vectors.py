@@ -37,9 +37,7 @@ class DeviceVectors(VectorSpace):
         self._copies = [*self._copies, (v, copy)][-COPIES:]
         return copy
 
-    def two_loop(
-        self, gradient: Any, pairs: Sequence[CurvaturePair], threads: int
-    ) -> tuple[Any, float]:
+    def two_loop(self, gradient: Any, pairs: Sequence[CurvaturePair]) -> tuple[Any, float]:
         """Nocedal's two-loop recursion (1980), and the slope along the direction."""
         q, steps = gradient.copy(), []
         for pair in reversed(pairs):

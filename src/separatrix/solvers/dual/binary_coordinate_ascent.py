@@ -101,7 +101,6 @@ def begun(
 
 
 def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
-    """Continue another run of the same problem."""
     run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), state["alpha"], state["seed"],
         scores=state["scores"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],

@@ -36,8 +36,8 @@ from ...numeric.expected import Check, array, entries, flag, indices, real, whol
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...proofs.dual_loss import best_share
-from ...proofs.dual_sums import present_scores
+from ...proofs.dual_loss import DualSums, best_share
+from ...proofs.dual_sums import dual_sums, present_scores
 from ..base import State
 from .epochs import (
     AIM,
@@ -98,7 +98,6 @@ def begun(
 
 
 def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
-    """Continue another run of the same problem."""
     return MulticlassAscentRun(
         objective, multiclass_dual(objective), state["alpha"].copy(), state["seed"],
         state["active"], state["bias_center"].copy(), epochs=state["epochs"],
@@ -185,7 +184,6 @@ class MulticlassAscentRun:
         }  # fmt: skip
 
     def round(self) -> None:
-        """Run some epochs and evaluate the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
             reached, rows = self._climb(self.active, self._enough())
             self.subspace &= reached or not len(self.gaps)
@@ -284,12 +282,13 @@ class MulticlassAscentRun:
         self.shrink_margin = CAREFUL * found.violation / (found.n_active or 1)
         return again, found.gap
 
-    def _recompute_weights(self, settle: bool = False) -> Array:
+    def _recompute_weights(self, settle: bool = False) -> DualSums:
         """Recompute weights and lines from the alphas, because rounding errors accumulate.
 
         With ``settle``, the biases are from now on kept near their current values.
         """
-        descent = self.dual.descent(self.source, self.alpha)
+        sums = dual_sums(self.source, self.dual.loss, self.alpha)
+        descent = -self.dual.loss.gradient(sums.weighted_rows)
         self.weights = self.inv_2l2 * descent
         away = self.bias_inv_penalty * descent[:, -1]
         if settle:
@@ -297,12 +296,12 @@ class MulticlassAscentRun:
         self.weights[:, -1] = self.bias_center
         self.lines[:, : len(descent)] = self.weights.T
         self.lines[-1, : len(descent)] += away
-        return descent
+        return sums
 
     def _evaluate_gap(self) -> None:
         source, objective = self.source, self.objective
-        descent = self._recompute_weights(settle=True)
-        self.bound = self.dual.bound(objective, self.alpha, descent)
+        sums = self._recompute_weights(settle=True)
+        self.bound = self.dual.loss.bound(sums, objective.penalty.l2, objective.intercept)
         scores = present_scores(source, self.weights)
         c = source.weights
         self.objective_value = objective.mean(

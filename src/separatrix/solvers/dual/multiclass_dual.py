@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...data import InMemory
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from ...proofs.binary_dual import dual_loss_of
 from ...proofs.crammer_singer import CrammerSingerDualLoss, project_to_simplex
-from ...proofs.dual_loss import DualSums
 
 
 @dataclass(frozen=True)
@@ -25,19 +23,6 @@ class CrammerSingerDual:
         alpha = np.zeros((len(y), self.loss.columns))
         alpha[np.arange(len(y)), y] = 1.0
         return alpha
-
-    def descent(self, source: InMemory, alpha: Array) -> Array:
-        """Mean over the rows of ``neg_slope * (x, 1)``, (k, d + 1)."""
-        coefficients = self.loss.neg_slope(source.y, alpha)
-        if source.weight is not None:
-            coefficients *= source.weight[:, None]
-        return source.transpose_product(coefficients) / source.weight_sum
-
-    def bound(self, objective: Objective, alpha: Array, descent: Array) -> float:
-        source = objective.in_memory
-        _, conjugates = self.loss.coefficients(source.y, alpha)
-        gain = source.weights @ conjugates / source.weight_sum
-        return self.loss.bound(DualSums(descent, gain), objective.penalty.l2, objective.intercept)
 
     def slopes(self, y: AnyArray, scores: Array) -> Array:
         """Slopes of the dual with respect to the shares, (n, k); the loss is the largest entry."""
@@ -75,9 +60,13 @@ class CrammerSingerDual:
         return stays
 
 
-def multiclass_dual(objective: Objective) -> CrammerSingerDual:
-    """The dual of the objective's loss."""
+def crammer_singer_dual_loss(objective: Objective) -> CrammerSingerDualLoss:
+    """The dual loss for more than two classes; raises TypeError for two."""
     dual_loss = dual_loss_of(objective)
     if not isinstance(dual_loss, CrammerSingerDualLoss):
-        raise TypeError(f"the dual of {objective.loss!r} has no shares of classes")
-    return CrammerSingerDual(dual_loss)
+        raise TypeError("a problem of more than two classes is needed, got two")
+    return dual_loss
+
+
+def multiclass_dual(objective: Objective) -> CrammerSingerDual:
+    return CrammerSingerDual(crammer_singer_dual_loss(objective))

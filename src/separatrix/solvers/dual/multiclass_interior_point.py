@@ -34,10 +34,9 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
-from ...proofs.binary_dual import dual_loss_of
-from ...proofs.crammer_singer import CrammerSingerDualLoss
 from ...proofs.dual_sums import dual_sums
 from ..base import State
+from .multiclass_dual import crammer_singer_dual_loss
 from .predictor_corrector import PHASE, PredictorCorrector
 
 ROWS = 256  # times all classes, multiplied at a time
@@ -235,7 +234,6 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         self.objective_value, self.mistakes = objective.value(self.W)
 
     def _weights(self) -> Array:
-        """Weights that correspond to the variables."""
         U = self.at.U
         if self.spanned:
             W = self.counted.transpose_product(np.ascontiguousarray(self.back @ U[:, :-1].T))
@@ -244,14 +242,6 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
             W = self.objective.standardization.to_weights(U)
         W[:, -1] *= self.objective.intercept
         return W
-
-
-def crammer_singer_dual_loss(objective: Objective) -> CrammerSingerDualLoss:
-    """The dual loss for more than two classes; raises TypeError for two."""
-    dual_loss = dual_loss_of(objective)
-    if not isinstance(dual_loss, CrammerSingerDualLoss):
-        raise TypeError("a problem of more than two classes is needed, got two")
-    return dual_loss
 
 
 def _balanced(changes: Array, at: tuple[AnyArray, AnyArray]) -> Array:

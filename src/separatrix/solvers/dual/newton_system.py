@@ -46,7 +46,6 @@ class NewtonSystem:
 
     @property
     def source(self) -> InMemory:
-        """Rows in memory."""
         return self.objective.in_memory
 
     def direction(self) -> Array:

@@ -99,7 +99,6 @@ def one_vs_rest_state(objective: Objective, n: int) -> Check:
 
 
 def _of_column(state: State, number: int) -> State:
-    """The state of one class."""
     head = f"{number} "
     return {key[len(head) :]: value for key, value in state.items() if key.startswith(head)}
 

@@ -76,7 +76,6 @@ class DualSolver(Solver):
         return has_dual(loss)
 
     def accepts(self, objective: Objective) -> bool:
-        """Whether the objective is supported."""
         try:
             self.check(objective)
         except (TypeError, ValueError):

@@ -82,7 +82,6 @@ def working_set_iterates(
 
 
 def working_set_state(objective: Objective) -> Check:
-    """Checks for the state of a run."""
     W = array(*objective.shape)
     return entries({"W": W, "best": W, "lowest": real, "promised": real, "ended": flag})
 

@@ -24,12 +24,19 @@ array([0, 1, 1, 0])
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .numeric import checks
-from .numeric.types import AnyArray, Array, Ints
+from ..numeric import checks
+from ..numeric.types import AnyArray, Array, Ints
+from .draws import alternating, generator, polar, shuffled
+from .known_margin import Separable, separable
+
+__all__ = [
+    "Separable", "badly_scaled", "blobs", "logic", "overlapping", "ring", "separable",
+    "sorted_by_class", "spirals",
+]  # fmt: skip
 
 CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))  # of the unit square
 GATES = {"and": (0, 0, 0, 1), "or": (0, 1, 1, 1), "xor": (0, 1, 1, 0)}
@@ -64,104 +71,6 @@ def logic(name: str, labels: tuple[Any, Any] = (0, 1)) -> tuple[Array, AnyArray]
     return np.array(CORNERS), pair[list(GATES[name])]
 
 
-class Separable(NamedTuple):
-    """Rows whose best separator is known, and the proof that it is the best.
-
-    With ``s`` -1 for label 0 and +1 for label 1, the signed rows are ``z = s * (x, 1)``. Every
-    one has ``z.v >= margin`` at the unit vector ``v = (coef, intercept)``, and the sum of
-    ``weights * z[support]`` is ``margin * v``. No other unit vector can do better: its smallest
-    ``z.v`` is at most the weighted mean over the support, which is at most the norm of that sum.
-
-    Examples
-    --------
-    >>> data = separable(n=20, margin=0.25, random_state=0)
-    >>> signed = (2 * data.y - 1) * (data.X @ data.coef + data.intercept)
-    >>> round(float(signed.min()), 6), data.margin
-    (0.25, 0.25)
-    """
-
-    X: Array
-    """(n, d)."""
-    y: Ints
-    """(n,): 0 and 1."""
-    coef: Array
-    """(d,)."""
-    intercept: float
-    """Intercept of the best separator."""
-    margin: float
-    """Its margin."""
-    support: Ints
-    """Rows that touch the margin; all others are outside of it."""
-    weights: Array
-    """One per row of the support, above 0, with sum 1."""
-
-
-def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any = None) -> Separable:
-    """Two classes with a known largest margin, in the sense of the perceptron's bound.
-
-    The margin is the largest, over unit vectors (w, b) in d + 1 dimensions, of the smallest
-    ``+-(w.x + b)``: from zeros, with a constant step, the online perceptron makes at most
-    ``(R / margin)^2`` mistakes, where R is the largest ``|(x, 1)|``. The margin holds by
-    construction, up to the rounding of the rows.
-
-    The sum of the weighted support must be ``margin * (w, b)``. Its last entry, the weight of one
-    class minus that of the other, determines the weights of the classes. Along w the sum is then
-    correct because each row has the margin; across w, the support of a class is a mirrored pair, or
-    for n < 4 or d = 1 a single row without any offset.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    d : int
-        Number of features.
-    margin : float
-        The largest margin of a unit vector (w, b).
-    random_state : int, Generator, RandomState or None
-        Seed.
-
-    Examples
-    --------
-    >>> data = separable(n=20, margin=0.25, random_state=0)
-    >>> sign = np.where(data.y == 1, 1.0, -1.0)
-    >>> round(float(min(sign * (data.X @ data.coef + data.intercept))), 12)
-    0.25
-    >>> X, y = data[:2]
-    """
-    n = checks.integer("n", n, least=2, why="one row of each class")
-    d = checks.integer("d", d)
-    # Outside these bounds rounding, not the construction, would determine the margin.
-    margin = checks.number("margin", margin, least=1e-10, most=1e10)
-    rng = _generator(random_state)
-    size = max(1.0, margin)
-    intercept = float(rng.uniform(-0.5, 0.5)) / size  # small enough for both weights above 0
-    norm = math.sqrt(1.0 - intercept**2)
-    direction = _unit(rng.standard_normal(d))
-
-    touching = 4 if n >= 4 and d >= 2 else 2  # rows of the support: the first, before the shuffle
-    signs = 2.0 * _alternating(n) - 1.0
-    distances = margin + size * rng.uniform(0.05, 2.0, n)
-    distances[:touching] = margin
-    across = size * rng.standard_normal((n, d))
-    across -= np.outer(across @ direction, direction)
-    if touching == 4:
-        across[2:4] = -across[:2]
-    else:
-        across[:2] = 0.0
-    X = across + np.outer((signs * distances - intercept) / norm, direction)
-
-    order = rng.permutation(n)
-    return Separable(
-        X[order],
-        (signs[order] > 0.0).astype(np.int64),
-        norm * direction,
-        intercept,
-        margin,
-        np.argsort(order)[:touching].astype(np.int64),
-        (1.0 + signs[:touching] * margin * intercept) / touching,
-    )
-
-
 def overlapping(
     n: int = 200, d: int = 2, separation: float = 1.0, random_state: Any = None
 ) -> tuple[Array, Ints]:
@@ -194,11 +103,11 @@ def overlapping(
         "n", n, least=2 * (d + 1), why=f"for d={d}, two rows at each of d + 1 points"
     )
     separation = checks.number("separation", separation)
-    rng = _generator(random_state)
-    y = _alternating(n)
+    rng = generator(random_state)
+    y = alternating(n)
     X = rng.standard_normal((n, d)) + np.outer(y - 0.5, np.full(d, separation / math.sqrt(d)))
     X[: 2 * (d + 1)] = np.repeat(np.eye(d + 1, d), 2, axis=0)
-    return _shuffled(rng, X, y)
+    return shuffled(rng, X, y)
 
 
 def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Array, Ints]:
@@ -224,13 +133,13 @@ def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Ar
     """
     n = checks.integer("n", n, least=6, why="three rows of each class")
     noise = checks.number("noise", noise)
-    rng = _generator(random_state)
-    y = _alternating(n)
+    rng = generator(random_state)
+    y = alternating(n)
     radius = np.where(y == 1, 1.0, 0.5 * np.sqrt(rng.random(n)))
     turn = rng.random(n)
     turn[y == 1] = (np.arange(n // 2) + rng.random()) / (n // 2)
-    X = _polar(radius, turn) + noise * rng.standard_normal((n, 2))
-    return _shuffled(rng, X, y)
+    X = polar(radius, turn) + noise * rng.standard_normal((n, 2))
+    return shuffled(rng, X, y)
 
 
 def spirals(
@@ -261,11 +170,11 @@ def spirals(
     n = checks.integer("n", n, least=2, why="one row of each class")
     turns = checks.number("turns", turns, least=0.0, strict=True)
     noise = checks.number("noise", noise)
-    rng = _generator(random_state)
-    y = _alternating(n)
+    rng = generator(random_state)
+    y = alternating(n)
     radius = 0.1 + 0.9 * np.sqrt(rng.random(n))
-    X = _polar(radius, turns * radius + 0.5 * y) + noise * rng.standard_normal((n, 2))
-    return _shuffled(rng, X, y)
+    X = polar(radius, turns * radius + 0.5 * y) + noise * rng.standard_normal((n, 2))
+    return shuffled(rng, X, y)
 
 
 def blobs(
@@ -298,15 +207,15 @@ def blobs(
     k, d = checks.integer("k", k, least=2), checks.integer("d", d)
     n = checks.integer("n", n, least=k, why=f"one row of each of k={k} classes")
     spread = checks.number("spread", spread)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     centres = np.zeros((k, d))
     if d == 1:
         centres[:, 0] = APART * np.arange(k)
     else:
         radius = 0.5 * APART / math.sin(math.pi / k)
-        centres[:, :2] = _polar(np.full(k, radius), np.arange(k) / k)
+        centres[:, :2] = polar(np.full(k, radius), np.arange(k) / k)
     y = np.arange(n, dtype=np.int64) % k
-    return _shuffled(rng, centres[y] + spread * rng.standard_normal((n, d)), y)
+    return shuffled(rng, centres[y] + spread * rng.standard_normal((n, d)), y)
 
 
 def sorted_by_class(n: int = 200, d: int = 2, random_state: Any = None) -> tuple[Array, Ints]:
@@ -363,40 +272,3 @@ def badly_scaled(
     decades = checks.number("decades", decades, least=0.0, most=200.0)
     X, y = overlapping(n, d, 2.0, random_state)
     return X * 10.0 ** np.linspace(-decades / 2, decades / 2, d), y
-
-
-# ---- helpers ---------------------------------------------------------------------
-
-
-def _alternating(n: int) -> Ints:
-    return np.arange(n, dtype=np.int64) % 2
-
-
-def _unit(vector: Array) -> Array:
-    unit: Array = vector / np.linalg.norm(vector)
-    return unit
-
-
-def _polar(radius: Array, turn: Array) -> Array:
-    """Points of the plane; the angle is in full circles."""
-    angle = 2.0 * np.pi * turn
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-
-
-def _shuffled(rng: np.random.Generator, X: Array, y: Ints) -> tuple[Array, Ints]:
-    order = rng.permutation(len(y))
-    return X[order], y[order]
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A Generator from an int, a Generator (itself), a RandomState or None."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state)
-    if not checks.is_integer(random_state) or random_state < 0:
-        raise ValueError(
-            f"random_state must be an int of at least 0, a numpy Generator or RandomState, or "
-            f"None, got {random_state!r}"
-        )
-    return np.random.default_rng(int(random_state))
