@@ -42,6 +42,7 @@ struct OnlinePass {
   int loss;               // LossId, or JointId where there are more than two classes
   const double* y;        // -1 or +1; for more than two classes null
   const int64_t* label;   // number of the class, or null
+  const int8_t* labels;   // (n, k): -1 or +1 where a row has any number of k labels, or null
   int64_t k;              // rows of v
   const double* weight;   // of rows, or null for 1 each
   double weight_scale;    // (number of rows) / (sum of weights): times step and weight
@@ -87,6 +88,7 @@ struct BatchPass {
   int loss;               // as in OnlinePass, and so on
   const double* y;
   const int64_t* label;
+  const int8_t* labels;
   int64_t k;
   const double* weight;   // or null
   const double* w;        // (k, d + 1), bias last

@@ -35,11 +35,11 @@ struct LoopsFor {
   // null
   bool (*moments)(const Rows&, const double* weight, const int64_t* group, int64_t groups,
                   const double* shift, double* sum, double* squares, ShouldStop);
-  // correct (m) += weight of the rows whose class each of m weights (k, d + 1) finds; on a tie of
-  // two classes that is the larger, of more the first
+  // correct (m) += weight of the rows whose class, or all of whose labels, each of m weights
+  // (k, d + 1) finds; on a tie of two classes that is the larger, of more the first
   bool (*weighted_correct)(const Rows&, const double* y, const int64_t* label,
-                           const double* weight, const double* weights, int64_t m, int64_t k,
-                           double* correct, ShouldStop);
+                           const int8_t* labels, const double* weight, const double* weights, int64_t m,
+                           int64_t k, double* correct, ShouldStop);
   // square = the largest sum of ((x - mean) * factor)^2 over a row whose weight is not 0, if larger
   bool (*max_standardised_norm2)(const Rows&, const double* weight, const double* mean,
                                  const double* factor, double& square, ShouldStop);

@@ -1,7 +1,8 @@
-// Value and gradient of a loss over more than two classes, in one read of the rows.
+// Value and gradient of a loss over more than two classes or several labels, in one read of the rows.
 #pragma once
 #include <type_traits>
 #include "batch/class_panels.hpp"
+#include "batch/column_losses.hpp"
 #include "batch/float32_sums.hpp"
 #include "batch/softmax_rows.hpp"
 #include "batch/tiles.hpp"
@@ -22,6 +23,12 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
   const Buffer<double> score(2 * k);
   double* const slope = score + k;
   SoftmaxRows softmax(std::is_same_v<Loss, Softmax> ? k : 0);
+  ColumnLosses columns(k);
+  const auto right = [&](int64_t i) {
+    if (pass.labels) return all_right(score, k, pass.labels + i * k);
+    const int64_t label = pass.label[i];
+    return score[label] > score[best_rival(score, k, label)];
+  };
   const auto add_tile = [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
     many.tile(tile, after(rows, first + count), scores);
@@ -35,6 +42,18 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
                          missed);
       loss_sum = losses.total();
       mistakes = missed.total();
+    } else if constexpr (kOfColumns<Loss>) {
+      const double* const weight = pass.weight ? pass.weight + first : nullptr;
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t c = 0; c < k; ++c) score[c] = double(scores[i * width + c]);
+        if (!right(first + i)) mistakes += weight ? weight[i] : 1.0;
+      }
+      const auto evaluate = [&](const auto& signs) {
+        return columns.template evaluate<typename Loss::Margin>(scores + 0, width, signs, weight,
+                                                                count, slopes);
+      };
+      loss_sum = pass.labels ? evaluate(LabelSigns{pass.labels + first * k, k})
+                             : evaluate(ClassSigns{pass.label + first});
     } else {
       for (int64_t i = 0; i < count; ++i) {
         const double weight = pass.weight ? pass.weight[first + i] : 1.0;

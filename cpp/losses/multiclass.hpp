@@ -1,7 +1,8 @@
 // Losses over more than two classes: one row of weights per class, all scores of a row at once.
 //
 // A loss turns the scores s[0..k) of a row of class d, and the best rival of that class, into its
-// value and the derivatives by the scores. (Crammer and Singer 2001.)
+// value and the derivatives by the scores. (Crammer and Singer 2001.) A sum over columns also takes
+// the -1 and +1 of rows that have any number of labels.
 #pragma once
 #include "losses/margin.hpp"
 
@@ -56,10 +57,20 @@ struct CrammerSinger {
 
 template <class Loss>
 struct Columns {
+  using Margin = Loss;
   static double at(const double* s, int64_t k, int64_t d, int64_t, double* slope) {
+    return sum(s, k, slope, [&](int64_t c) { return c == d ? 1.0 : -1.0; });
+  }
+  static double at(const double* s, int64_t k, const int8_t* labels, double* slope) {
+    return sum(s, k, slope, [&](int64_t c) { return double(labels[c]); });
+  }
+
+ private:
+  template <class Sign>
+  static double sum(const double* s, int64_t k, double* slope, Sign&& sign) {
     double sum = 0;
     for (int64_t c = 0; c < k; ++c) {
-      const double y = c == d ? 1.0 : -1.0;
+      const double y = sign(c);
       const Point<double> point = point_at<Loss>(y * s[c]);
       slope[c] = y * point.slope;
       sum += point.value;
@@ -67,6 +78,16 @@ struct Columns {
     return sum;
   }
 };
+
+template <class Loss>
+constexpr bool kOfColumns = requires { typename Loss::Margin; };
+
+// Whether the scores are right for all labels of a row.
+inline bool all_right(const double* s, int64_t k, const int8_t* labels) {
+  bool right = true;
+  for (int64_t c = 0; c < k; ++c) right &= double(labels[c]) * s[c] > 0;
+  return right;
+}
 
 template <class F>
 inline void with_joint_loss(int id, F&& f) {

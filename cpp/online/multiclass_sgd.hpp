@@ -1,4 +1,4 @@
-// Online passes of a loss over more than two classes.
+// Online passes of a loss over more than two classes, or over several labels.
 #pragma once
 #include "losses/multiclass.hpp"
 #include "online/batches.hpp"
@@ -6,6 +6,24 @@
 #include "simd/buffer.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
+
+struct Evaluated {
+  double value;
+  bool right;
+};
+
+// The loss of a row from its scores, and its slopes.
+template <class Loss>
+inline Evaluated evaluated(OnlinePass& pass, int64_t i, const double* scores, double* slope) {
+  const int64_t k = pass.k;
+  if constexpr (kOfColumns<Loss>)
+    if (pass.labels) {
+      const int8_t* const labels = pass.labels + i * k;
+      return {Loss::at(scores, k, labels, slope), all_right(scores, k, labels)};
+    }
+  const int64_t label = label_of(pass, i), rival = best_rival(scores, k, label);
+  return {Loss::at(scores, k, label, rival, slope), scores[label] > scores[rival]};
+}
 
 template <class Loss, class Rows>
 inline void online_joint(const Rows& rows, OnlinePass& pass) {
@@ -23,10 +41,9 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
         }
         const double weight = pass.weight ? pass.weight[i] : 1.0;
         double* const slope = slopes + b * k;
-        const int64_t label = label_of(pass, i), rival = best_rival(scores, k, label);
-        const double value = Loss::at(scores, k, label, rival, slope);
+        const auto [value, right] = evaluated<Loss>(pass, i, scores, slope);
         if (weight != 0) pass.loss_sum += weight * value;
-        if (!(scores[label] > scores[rival])) pass.mistakes += weight;
+        if (!right) pass.mistakes += weight;
         for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
       },
       [&](int64_t b, int64_t i, double rate, double size) SEPARATRIX_INLINE {

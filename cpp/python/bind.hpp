@@ -71,29 +71,36 @@ inline void expect(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
-// -1.0 and +1.0 for two classes, int64 numbers of the classes for more.
+// -1.0 and +1.0 for two classes, int64 numbers of the classes for more; or int8 -1 and +1 in a column
+// for each of several labels, if the loop takes these.
 struct Labels {
   const double* signs = nullptr;
   const int64_t* numbers = nullptr;
-  explicit Labels(const AnyArray& y) {
+  const int8_t* matrix = nullptr;
+  explicit Labels(const AnyArray& y, bool several = false) {
     if (y.dtype() == nb::dtype<double>()) signs = static_cast<const double*>(y.data());
     else if (y.dtype() == nb::dtype<int64_t>()) numbers = static_cast<const int64_t*>(y.data());
+    else if (several && y.dtype() == nb::dtype<int8_t>())
+      matrix = static_cast<const int8_t*>(y.data());
     else throw nb::type_error("y must be float64 signs or int64 numbers of classes");
   }
-  Labels from(int64_t first) const {
+  Labels from(int64_t first, int64_t k) const {
     Labels some = *this;
     if (signs) some.signs += first;
+    else if (matrix) some.matrix += first * k;
     else some.numbers += first;
     return some;
   }
-  // Signs go with one row of weights, numbers with one for each class.
+  // Signs go with one row of weights, the others with one for each class or label.
   void check_classes(int64_t k) const {
     expect(signs ? k == 1 : k >= 2,
-           "weights: expected 1 row for float64 signs in y, 2 or more for int64 numbers of classes");
+           "weights: expected 1 row for float64 signs in y, 2 or more for int64 numbers of classes "
+           "or int8 labels");
   }
   void check_loss(int loss) const {
-    constexpr auto kLosses = int(std::size(kLossNames)), kJoint = int(JointId::columns) + kLosses;
-    expect(loss >= 0 && loss < (signs ? kLosses : kJoint), "loss: no such number");
+    constexpr auto kLosses = int(std::size(kLossNames)), kColumns = int(JointId::columns);
+    expect(loss >= 0 && loss < (signs ? kLosses : kColumns + kLosses), "loss: no such number");
+    expect(!matrix || loss >= kColumns, "loss: expected a sum over columns for int8 labels");
   }
   // Numbers index weights: one out of range would read and write elsewhere.
   void expect_below(int64_t k, int64_t n) const {

@@ -30,18 +30,19 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Output> curvature, bool float32_sums) {
   BatchPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const Labels labels(y);
+    const Labels labels(y, true);
     const Size n{"n", view.n}, k{"k", rows_of(w)}, width{"d + 1", view.d + 1};
     labels.check_classes(k.value);
     labels.check_loss(loss);
     expect(!curvature || labels.signs, "curvature: only for two classes");
-    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"w", w, {k, width}},
+    check_arrays(view, {labels.matrix ? ArrayEntry("y", y, {n, k}) : ArrayEntry("y", y, {n}),
+                        {"weight", weight, {n}}, {"w", w, {k, width}},
                         {"gradient", gradient, {k, width}}, {"curvature", curvature, {n}}});
     labels.expect_below(k.value, view.n);
-    pass = BatchPass{loss, labels.signs, labels.numbers, k.value, pointer(weight), w.data(),
-                     pointer(gradient), false, pointer(curvature), float32_sums, should_stop, 0, 0,
-                     false};
-    run_pass(labels.numbers ? loops.batch_joint : loops.batch, pass, view);
+    pass = BatchPass{loss, labels.signs, labels.numbers, labels.matrix, k.value, pointer(weight),
+                     w.data(), pointer(gradient), false, pointer(curvature), float32_sums,
+                     should_stop, 0, 0, false};
+    run_pass(labels.signs ? loops.batch : loops.batch_joint, pass, view);
   });
   return {pass.loss_sum, pass.mistakes};
 }
@@ -67,8 +68,8 @@ struct OwnedSum : BlockSum {
 void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
                   int64_t in_lines, bool float32_sums, OwnedSum& blocks) {
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const Labels labels(y);
-    expect(!in_lines || (requires { view.indptr; } && labels.numbers && in_lines >= 2 &&
+    const Labels labels(y, true);
+    expect(!in_lines || (requires { view.indptr; } && !labels.signs && in_lines >= 2 &&
                          in_lines <= int64_t(w.size())),
            "in_lines: expected 0, or the number of classes of sparse rows and lines of weights");
     const int64_t k = in_lines ? in_lines : rows_of(w);
@@ -76,18 +77,19 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
     labels.check_classes(k);
     labels.check_loss(loss);
     const auto across = [&] { return Size{"line_width(k)", (k - 1) / 8 * 8 + 8}; };
-    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}},
+    check_arrays(view, {labels.matrix ? ArrayEntry("y", y, {n, classes}) : ArrayEntry("y", y, {n}),
+                        {"weight", weight, {n}},
                         in_lines ? ArrayEntry("w", w, {width, across()})
                                  : ArrayEntry("w", w, {classes, width}),
                         {"sum of the blocks", blocks.sum, {{"2 + w", 2 + int64_t(w.size())}}}});
     expect(blocks.rows() == view.n, "blocks: expected edges that end with n");
-    const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
+    const auto loop = labels.signs ? loops.batch : loops.batch_joint;
     const auto add_block = [&](int64_t first, int64_t count, double* numbers) {
-      const Labels own = labels.from(first);
+      const Labels own = labels.from(first, k);
       own.expect_below(k, count);
-      BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
-                     w.data(), numbers + 2, in_lines > 0, nullptr, float32_sums, should_stop, 0, 0,
-                     false};
+      BatchPass pass{loss, own.signs, own.numbers, own.matrix, k,
+                     weight ? weight->data() + first : nullptr, w.data(), numbers + 2, in_lines > 0,
+                     nullptr, float32_sums, should_stop, 0, 0, false};
       loop(slice(view, first, count), pass);
       numbers[0] = pass.loss_sum;
       numbers[1] = pass.mistakes;
@@ -167,14 +169,15 @@ void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, m{"m", rows_of(weights)};
     const Size k{"k", weights.ndim() > 1 ? int64_t(weights.shape(1)) : 0};
-    const Labels labels(y);
+    const Labels labels(y, true);
     labels.check_classes(k.value);
     expect(m.value >= 1, "weights: expected those of one model or more");
-    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}},
+    check_arrays(view, {labels.matrix ? ArrayEntry("y", y, {n, k}) : ArrayEntry("y", y, {n}),
+                        {"weight", weight, {n}},
                         {"weights", weights, {m, k, {"d + 1", view.d + 1}}},
                         {"correct", correct, {m}}});
     labels.expect_below(k.value, view.n);
-    run(loops.weighted_correct, view, labels.signs, labels.numbers, pointer(weight),
+    run(loops.weighted_correct, view, labels.signs, labels.numbers, labels.matrix, pointer(weight),
         weights.data(), m.value, k.value, correct.data(), should_stop);
   });
 }

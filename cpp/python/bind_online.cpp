@@ -46,7 +46,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
-    const Labels labels(y);
+    const Labels labels(y, true);
     const Size n{"n", view.n}, k{"k", rows_of(v)}, width{"d + 1", view.d + 1};
     labels.check_classes(k.value);
     labels.check_loss(loss);
@@ -59,7 +59,8 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     const int64_t batches = count / batch + (count % batch != 0);
     const Size updates{"updates", ends ? count : most_updates(count, batch, max_updates), true};
     const Size end{"3 and all weights", 3 + int64_t(v.size()) * (sum ? 2 : 1)};
-    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"order", order, {kAnySize}},
+    check_arrays(view, {labels.matrix ? ArrayEntry("y", y, {n, k}) : ArrayEntry("y", y, {n}),
+                        {"weight", weight, {n}}, {"order", order, {kAnySize}},
                         {"steps", steps, {{"1, or batches", steps.size() == 1 ? 1 : batches,
                                            true}}},
                         {"v", v, {k, width}}, {"scalars", scalars, {{"3", 3}}},
@@ -71,13 +72,13 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
            "screening: of other rows or weights");
     // There is room for the slopes of a batch: no more than there are rows.
     const int64_t most = std::max<int64_t>(2, count);
-    pass = OnlinePass{loss, labels.signs, labels.numbers, k.value, pointer(weight), weight_scale,
-                      pointer(order), count, steps.data(), steps.size() == 1, l2,
+    pass = OnlinePass{loss, labels.signs, labels.numbers, labels.matrix, k.value, pointer(weight),
+                      weight_scale, pointer(order), count, steps.data(), steps.size() == 1, l2,
                       std::min(batch, most), intercept, max_updates, v.data(), scalars.data(),
                       pointer(sum), pointer(lag), scalars.data() + 1, l1, scalars.data() + 2,
                       pointer(received), pointer(log), screening ? &screening->view : nullptr,
                       should_stop, 0, 0, 0, 0, false};
-    const auto loop = labels.numbers ? loops.online_joint : loops.online;
+    const auto loop = labels.signs ? loops.online : loops.online_joint;
     run([&] {
       if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
       else loop(view, pass);

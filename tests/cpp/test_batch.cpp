@@ -9,7 +9,7 @@ using namespace separatrix::tests;
 void test_batch(const Problem& p, int loss, const double* weight, Near near = kClose) {
   test("batch, loss " + std::to_string(loss), p, near, [&](auto& loops, auto& rows) {
     Numbers slopes(p.d + 1, kFiller), curvatures(p.n);
-    BatchPass bare{loss, p.y.data(), {}, 1, weight, p.w.data(), {}, false, {}, false, never, 0, 0, false};
+    BatchPass bare{loss, p.y.data(), {}, {}, 1, weight, p.w.data(), {}, false, {}, false, never, 0, 0, false};
     BatchPass full = bare;
     full.gradient = slopes.data(), full.curvature = curvatures.data();
     loops.batch(rows, full);
@@ -28,7 +28,7 @@ void test_softmax(const Problem& p, int64_t k, const double* weight) {
     const std::string what = kind + std::to_string(k);
     test(what, p, float32_sums ? kFloat32 : kClose, [&](auto& loops, auto& rows) {
       Numbers slopes(k * (p.d + 1), kFiller);
-      BatchPass bare{int(JointId::softmax), {}, label.data(), k, weight, w.data(), {},
+      BatchPass bare{int(JointId::softmax), {}, label.data(), {}, k, weight, w.data(), {},
                      false, {}, float32_sums, never, 0, 0, false};
       BatchPass full = bare;
       full.gradient = slopes.data();
@@ -44,7 +44,7 @@ void test_softmax(const Problem& p, int64_t k, const double* weight) {
 void test_float32_sums(const Problem& p, const double* weight) {
   test("batch, float32 sums", p, kFloat32, [&](auto& loops, auto& rows) {
     Numbers slopes(p.d + 1, kFiller), curvatures(p.n);
-    BatchPass pass{int(LossId::logistic), p.y.data(), {}, 1, weight, p.w.data(), slopes.data(),
+    BatchPass pass{int(LossId::logistic), p.y.data(), {}, {}, 1, weight, p.w.data(), slopes.data(),
                    false, curvatures.data(), true, never, 0, 0, false};
     loops.batch(rows, pass);
     return join({pass.loss_sum}, slopes, curvatures);

@@ -28,7 +28,7 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
     // and the perceptron has a loop of its own.
     double scale = decay == 0 ? 1 : 0.5, area = 0, cumulative = 0;
     for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
-    OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
+    OnlinePass pass{loss, p.y.data(), {}, {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
                     v.data(), &scale, flag(5) && !flag(7) ? sum.data() : nullptr, lag.data(),

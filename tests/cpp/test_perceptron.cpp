@@ -19,7 +19,7 @@ void test_passes(const LoopsFor<Rows>& loops, const Rows& rows, double step, boo
     for (int64_t first = 0; first < 3 * rows.n; first += at_once) {
       std::vector<int64_t> order(at_once), log(at_once);
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) * 7 % rows.n;
-      OnlinePass pass{0, y.data(), nullptr, 1, averaged ? weight.data() : nullptr, 0.75,
+      OnlinePass pass{0, y.data(), nullptr, nullptr, 1, averaged ? weight.data() : nullptr, 0.75,
                       order.data(), at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale,
                       averaged ? sum.data() : nullptr, lag.data(), &area, 0, nullptr, nullptr,
                       log.data(), nullptr, never, met[0], met[1], 0, 0, false};
@@ -71,7 +71,7 @@ void test_multiclass_filter(const LoopsFor<Rows>& loops, const Rows& rows, int64
     for (int64_t first = 0; first < 4 * rows.n; first += at_once) {
       std::vector<int64_t> order(at_once);
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) % rows.n;
-      OnlinePass pass{int(JointId::perceptron), {}, label.data(), k, nullptr, 1.0, order.data(),
+      OnlinePass pass{int(JointId::perceptron), {}, label.data(), nullptr, k, nullptr, 1.0, order.data(),
                       at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale, nullptr,
                       nullptr, &area, 0, nullptr, nullptr, log.data(), nullptr, never, 0, 0, 0,
                       0, false};

@@ -48,7 +48,8 @@ class LabelColumns:
         """``y`` of such a source, for -1 and +1 in all columns, (n, q)."""
         if len(self.varying) == 1:
             return Y[:, self.varying[0]].astype(np.float64)
-        return Y if len(self.varying) == Y.shape[1] else Y[:, self.varying]
+        some = Y if len(self.varying) == Y.shape[1] else Y[:, self.varying]
+        return np.ascontiguousarray(some)  # selected columns may be in Fortran order
 
     def all_weights(self, W: Array, attained: bool) -> Array:
         """Weights of all labels, from those of the labels that vary.

@@ -65,6 +65,34 @@ static inline int separatrix_predict(const double *x) {
 }
 """
 
+PREDICT_LABELS = """
+/* For each label of separatrix_classes, 1 if the row has it and 0 if not; returns how many it has.
+   If a margin is missing, all are -1, and so is the result. */
+static inline int separatrix_predict(const double *x, int *labels) {
+  int count = 0;
+  for (int k = 0; k < separatrix_n_margins; k++) {
+    const double margin = separatrix_margin(x, k);
+    if (margin != margin) count = -1;
+    if (count < 0) break;
+    labels[k] = margin >= 0.0;
+    count += labels[k];
+  }
+  for (int k = 0; count < 0 && k < separatrix_n_margins; k++) labels[k] = -1;
+  return count;
+}
+"""
+
+SIGMOIDS = """
+/* The probability of every label. */
+static inline void separatrix_probabilities(const double *x, double *probabilities) {
+  for (int k = 0; k < separatrix_n_margins; k++) {
+    const double margin = separatrix_margin(x, k);
+    const double e = exp(-fabs(margin));
+    probabilities[k] = margin > 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+  }
+}
+"""
+
 SIGMOID = """
 /* The probability of every class. */
 static inline void separatrix_probabilities(const double *x, double *probabilities) {
@@ -111,10 +139,13 @@ def as_c(formula: Formula) -> str:
     intercept = ", ".join(map(digits, formula.intercept.tolist()))
     text += f"static const double separatrix_intercept[{k}] = {{{intercept}}};\n"
     text += _features(formula.features) + MARGINS % int(d)
-    text += PREDICT_TWO % digits(formula.cut) if k == 1 else PREDICT_MORE
+    if formula.several:
+        text += PREDICT_LABELS
+    else:
+        text += PREDICT_TWO % digits(formula.cut) if k == 1 else PREDICT_MORE
     text += {
-        "sigmoid": SIGMOID, "softmax": SOFTMAX % "", "normalized_sigmoid": SOFTMAX % LOG_SIGMOID,
-        None: "",
+        "sigmoid": SIGMOIDS if formula.several else SIGMOID, "softmax": SOFTMAX % "",
+        "normalized_sigmoid": SOFTMAX % LOG_SIGMOID, None: "",
     }[formula.probability]  # fmt: skip
     return text + "\n#endif\n"
 

@@ -64,6 +64,9 @@ class Formula:
     """For two classes: the margin from which the larger one is predicted."""
     costs: Array | None = None
     """For more: the costs (k, k) whose expected value the predicted class minimises."""
+    several: bool = False
+    """Whether ``classes`` are labels of which a row may have any number: it has those whose margin
+    is 0 or more, and each has a probability by itself."""
 
     @property
     def is_numeric(self) -> bool:
@@ -110,11 +113,6 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
-    if last._has_labels:
-        raise ValueError(
-            "this model was fitted to an indicator matrix of labels, and an export has one class "
-            "for each row: use separatrix.save, or export a model for each label"
-        )
     columns, types, features = _first(before[0] if before else None, last)
     for step in before:
         features = _after(step, features, columns, types)
@@ -123,7 +121,9 @@ def formula_of(model: Any) -> Formula:
             f"the steps of the pipeline make {len(features)} features, but its classifier has "
             f"weights for {last.coef_.shape[1]}"
         )
-    loss = get_loss(getattr(last, "loss", PerceptronLoss())).for_classes(len(last.classes_))
+    loss = get_loss(getattr(last, "loss", PerceptronLoss()))
+    # Every label has the probability of two classes.
+    loss = loss.for_classes(2 if last._has_labels else len(last.classes_))
     probability = next((word for known, word in PROBABILITIES if known == loss), None)
     if hasattr((before or [last])[0], "feature_names_in_"):  # else columns have numbers
         used = sorted({feature.column for feature in features})
@@ -131,7 +131,8 @@ def formula_of(model: Any) -> Formula:
         number = {column: place for place, column in enumerate(used)}
         features = [replace(one, column=number[one.column]) for one in features]
     decision = getattr(last, "decision_", None) or Decision()
-    costs = decision.costs if len(last.classes_) > 2 else None
+    several = last._has_labels  # for which nothing but the margins decides
+    costs = decision.costs if len(last.classes_) > 2 and not several else None
     if costs is not None and probability is None:
         raise ValueError(
             f"this model decides by the probabilities of the loss {loss.name!r}, which exports do "
@@ -139,7 +140,7 @@ def formula_of(model: Any) -> Formula:
         )
     return Formula(
         tuple(columns), tuple(types), tuple(features), dense(last.coef_), last.intercept_,
-        last.classes_, probability, decision.score or 0.0, costs,
+        last.classes_, probability, decision.score or 0.0, costs, several,
     )  # fmt: skip
 
 

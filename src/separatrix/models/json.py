@@ -8,7 +8,8 @@ from typing import Any
 
 from .formula import Formula
 
-VERSION, VERSION_WITH_DECISION = 1, 2  # of the format: docs/models.md describes it
+# Of the format: docs/models.md describes it.
+VERSION, VERSION_WITH_DECISION, VERSION_WITH_LABELS = 1, 2, 3
 
 
 def as_json(formula: Formula) -> str:
@@ -32,6 +33,8 @@ def as_json(formula: Formula) -> str:
     if formula.cut or formula.costs is not None:  # a program for version 1 would predict otherwise
         costs = None if formula.costs is None else formula.costs.tolist()
         model |= {"version": VERSION_WITH_DECISION, "threshold": formula.cut, "costs": costs}
+    if formula.several:
+        model |= {"version": VERSION_WITH_LABELS, "multilabel": True}
     text = json.dumps(model, indent=1, allow_nan=False)
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")

@@ -1,7 +1,9 @@
 """A linear model as an ONNX graph in float64, opset 17.
 
 Outputs, in this order: label, probabilities (if the loss defines them), margins. With two classes
-the margin decides, as in ``predict``: probabilities may be equal by rounding. If all columns are
+the margin decides, as in ``predict``: probabilities may be equal by rounding. If rows may have
+several labels, ``label`` is a matrix of 0 and 1, as skl2onnx has it for scikit-learn's
+OneVsRestClassifier. If all columns are
 numeric, they form one input ``X``, (n, columns). Otherwise every column is a separate input, (n,
 1): numbers as double, strings as string, integer categories as int64, others as double or bool. A
 missing number is NaN, a missing string the empty one.
@@ -200,6 +202,8 @@ class Graph:
         type = self.tensor.STRING if labels.dtype.kind in "OU" else self.label_type(labels)
         info = self.helper.make_tensor_value_info
         outputs = [info("label", type, ["n"])]
+        if formula.several:
+            outputs = [info("label", self.tensor.INT64, ["n", len(labels)])]
         if formula.probability is not None:
             outputs.append(info("probabilities", self.tensor.DOUBLE, ["n", len(labels)]))
         outputs.append(info(margins, self.tensor.DOUBLE, ["n", len(formula.coef)]))
@@ -215,6 +219,12 @@ class Graph:
         label, probabilities, margins = names
         coef, intercept = self.constant(formula.coef.T), self.constant(formula.intercept)
         self.node("Gemm", [features, coef, intercept], margins)
+        if formula.several:
+            above = self.node("GreaterOrEqual", [margins, self.constant(0.0)])
+            self.node("Cast", [above], label, to=self.tensor.INT64)
+            if formula.probability is not None:
+                self.node("Sigmoid", [margins], probabilities)
+            return margins
         if len(formula.coef) == 1:
             above = self.node("GreaterOrEqual", [margins, self.constant(formula.cut)])
             whole = self.node("Cast", [above], to=self.tensor.INT64)

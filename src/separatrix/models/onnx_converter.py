@@ -28,7 +28,8 @@ def register_converters() -> None:
 
     Without registration skl2onnx converts them too, but accepts no options and adds no ZipMap. The
     outputs are the label and the probability of every class; if the loss defines no probabilities,
-    the margins, for two classes as (-margin, margin).
+    the margins, for two classes as (-margin, margin). For rows with several labels the first output
+    is the matrix of labels, 0 and 1; these models need ``zipmap=False``.
     """
     skl2onnx = _import("skl2onnx")
     for cls in CLASSIFIERS:
@@ -45,7 +46,10 @@ def shapes(operator: Any) -> None:
     label = types.StringTensorType if words else types.Int64TensorType
     double = isinstance(operator.inputs[0].type, types.DoubleTensorType)
     share = types.DoubleTensorType if double else types.FloatTensorType
-    operator.outputs[0].type = label([n])
+    if operator.raw_operator._has_labels:  # as of a OneVsRestClassifier
+        operator.outputs[0].type = types.Int64TensorType([n, len(classes)])
+    else:
+        operator.outputs[0].type = label([n])
     operator.outputs[1].type = share([n, len(classes)])
 
 
@@ -66,7 +70,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
             found = graph.node("Concat", [graph.node("Neg", [margins]), margins], axis=1)
     proto = types.guess_proto_type(operator.outputs[1].type)
     graph.node("Cast", [found], shares, to=proto)
-    if formula.classes.dtype.kind in "OU":
+    if formula.classes.dtype.kind in "OU" and not formula.several:
         graph.node("Identity", [names[0]], label)
     else:
         graph.node("Cast", [names[0]], label, to=graph.tensor.INT64)

@@ -1,7 +1,8 @@
 """A linear model as a SQL query, for SQLite, DuckDB and others.
 
 The query returns one row for each row of the table: its key, if given, the label, the probabilities
-(by the function EXP) and the margins. A number is missing if it is NULL, NaN, infinity, or a text
+(by the function EXP) and the margins. If rows may have several labels, there is a column of 0 and 1
+for each of them. A number is missing if it is NULL, NaN, infinity, or a text
 that is not a number (which SQLite stores in any column and would count as 0; DuckDB refuses it). If
 a number is missing that the model does not fill in, all of these are NULL. A category that the
 model does not know counts as 0 in all of its features.
@@ -23,7 +24,7 @@ LARGEST = "1.7976931348623157e308"
 def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str:
     formula.refuse_costs("SQL")
     labels = formula.labels
-    if len(labels) > MOST_CLASSES:
+    if len(labels) > MOST_CLASSES and not formula.several:
         raise ValueError(
             f"a query compares every class with every other, and is limited to {MOST_CLASSES} "
             f"classes, but this model has {len(labels)}: export to 'onnx', 'json' or 'c'"
@@ -34,7 +35,13 @@ def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str
     # If one margin is not a number, all results are NULL.
     known = " AND ".join(f"m{row} BETWEEN -{LARGEST} AND {LARGEST}" for row in range(k))
     middle = [f"CASE WHEN {known} THEN m{row} END AS m{row}" for row in range(k)]
-    outer = [f"{_label(labels, formula.cut)} AS {name('label')}"]
+    if formula.several:
+        outer = [
+            f"CASE WHEN m{i} >= 0e0 THEN 1 WHEN m{i} < 0e0 THEN 0 END AS {name(f'label_{label}')}"
+            for i, label in enumerate(labels)
+        ]
+    else:
+        outer = [f"{_label(labels, formula.cut)} AS {name('label')}"]
     if key is not None:
         inner.insert(0, f"{_of_table(key)} AS the_key")
         middle.insert(0, "the_key")
@@ -138,13 +145,20 @@ def _label(labels: list[Any], cut: float) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
+def _sigmoid(margin: str, sign: str) -> str:
+    """The probability of the side of 0 on which the margin is by this sign."""
+    e = f"EXP(-ABS({margin}))"
+    return f"(CASE WHEN {margin} {sign} 0e0 THEN 1e0 ELSE {e} END) / (1e0 + {e})"
+
+
 def _probabilities(formula: Formula) -> list[str]:
     labels = formula.labels
     if formula.probability is None:
         return []
-    if formula.probability == "sigmoid":
-        e = "EXP(-ABS(m0))"
-        shares = [f"(CASE WHEN m0 {sign} 0e0 THEN 1e0 ELSE {e} END) / (1e0 + {e})" for sign in "<>"]
+    if formula.several:
+        shares = [_sigmoid(f"m{i}", ">") for i in range(len(labels))]
+    elif formula.probability == "sigmoid":
+        shares = [_sigmoid("m0", sign) for sign in "<>"]
     else:
         # 1 / sum of exp(m_j - m_i); 0 where that overflows.
         each = [f"m{i}" for i in range(len(labels))]

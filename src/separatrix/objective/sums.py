@@ -38,6 +38,10 @@ from .thresholds import GRAM_TILE
 COUNTED_ROWS = 2048  # rows whose scores for many weights are in memory at a time
 
 
+def _by_kernels(loss: Loss) -> bool:
+    return loops.compiled(loss) is not None and not loss.several_labels
+
+
 @dataclass(frozen=True)
 class Value(Sum[tuple[float, float]]):
     """Weighted losses and mistakes."""
@@ -169,7 +173,7 @@ class HessianProduct(Sum[tuple[Array]]):
     @property
     def few_numbers(self) -> bool:
         """Whether a device computes it without the scores of all classes."""
-        return loops.compiled(self.loss) is not None
+        return _by_kernels(self.loss)
 
     def of(self, block: Block) -> tuple[Array]:
         """(k, d + 1)."""
@@ -199,7 +203,7 @@ class BiasCurvature(Sum[tuple[Array]]):
     @property
     def few_numbers(self) -> bool:
         """Whether a device computes it without the scores of all classes."""
-        return loops.compiled(self.loss) is not None
+        return _by_kernels(self.loss)
 
     def of(self, block: Block) -> tuple[Array]:
         """(k, k)."""

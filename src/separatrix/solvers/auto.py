@@ -257,9 +257,6 @@ def _for_a_kinked_loss(objective: Objective) -> Solver:
     loss = objective.loss
     if DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
-    if CoordinateAscent().accepts(objective):
-        why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
-        return CoordinateAscent(reason=why)
     if solvable(objective):
         return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
     if not objective.source.visitable:

@@ -15,12 +15,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data import InMemory
+from ..losses import Loss
 from ..numeric.expected import Check
 from ..numeric.types import Array
 from ..objective import Objective
+from ..proofs.binary_dual import has_dual
 from . import thresholds
 from .base import State
-from .dual import coordinate_ascent, predictor_corrector, proximal_point, working_set
+from .dual import (
+    column_ascents,
+    coordinate_ascent,
+    predictor_corrector,
+    proximal_point,
+    working_set,
+)
+from .dual.column_ascents import column_iterates, column_state
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import (
     InteriorPoint,
@@ -39,9 +48,9 @@ class DualAscent(DualSolver):
     """Maximise the dual of J while J decreases; at the minimum both are equal.
 
     For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
-    squared hinge and the logistic loss; with a penalty, which the dual divides by. Each step
-    has the exact J and a lower bound on its minimum, from alphas that satisfy the condition of the
-    free bias.
+    squared hinge and the logistic loss; with a penalty, which the dual divides by. Sums of these
+    over classes or labels are maximised column by column. Each step has the exact J and a lower
+    bound on its minimum, from alphas that satisfy the condition of the free bias.
 
     It chooses among three solvers, each of which may be used alone; after a fit, ``reason`` says
     which of them ran. :class:`ProximalPoint`: the bias is free as in J, and scales of the features
@@ -76,6 +85,19 @@ class DualAscent(DualSolver):
     needs_rows_in_memory = False
     words = ("ran",)
 
+    def check(self, objective: Objective) -> None:
+        """Like all dual solvers; rows of several classes or labels must be in memory."""
+        super().check(objective)
+        if has_columns(objective) and not isinstance(objective.source, InMemory):
+            raise ValueError(
+                f"DualAscent solves {objective.loss!r} column by column and needs the rows in "
+                "memory; use GradientDescent(batch_size=1), or load the rows and pass arrays"
+            )
+
+    def knows(self, loss: Loss) -> bool:
+        """Also sums over columns."""
+        return has_dual(loss.column_loss or loss)
+
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
@@ -83,12 +105,16 @@ class DualAscent(DualSolver):
         ran: list[str] = []
         if state is not None and state["phase"] != HANDED_ON:
             ran = state["ran"].split(THEN)
-        for at, new in _phases(objective, W, rng, state):
+        phases = _phases_of_columns if has_columns(objective) else _phases
+        for at, new in phases(objective, W, rng, state):
             if not ran or ran[-1] != new["phase"]:
                 ran.append(new["phase"])
             yield at, new | {"ran": THEN.join(ran)}
 
     def phases(self, objective: Objective) -> dict[str, Check]:
+        if has_columns(objective):
+            ascents = column_state(objective, self.phases)
+            return CoordinateAscent().phases(objective) | {column_ascents.PHASE: ascents}
         found = {proximal_point.PHASE: proximal_state(objective)}
         if not isinstance(objective.source, InMemory):
             return found | {working_set.PHASE: working_set_state(objective)}
@@ -105,6 +131,40 @@ class DualAscent(DualSolver):
 
 
 THEN = ", then "
+
+
+def has_columns(objective: Objective) -> bool:
+    """Whether the loss is a sum over several columns of scores."""
+    return objective.shape[0] > 1 and objective.loss.column_loss is not None
+
+
+def _phases_of_columns(
+    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+) -> Iterator[tuple[DualIterate, State]]:
+    """Rounds of coordinate ascent over all columns; if these are slow, each with other methods."""
+    handed = None
+    if state is not None and state["phase"] == HANDED_ON:
+        handed, state = state, None
+    columns: list[State | None] = [None] * len(W)
+    if state is None:
+        objective.row_norm2  # noqa: B018 (cached for all columns)
+        phase = first_phase(objective.column(0))
+    else:
+        phase = state["phase"]
+    if phase == coordinate_ascent.PHASE:
+        rounds = CoordinateAscent().iterates(objective, W, rng, handed if state is None else state)
+        while state is None or not is_slow(state["gaps"], thresholds.SLOW_ROUNDS):
+            at, state = next(rounds)
+            yield at, state
+        W = state["W"]
+        alphas = [state[f"{c} alpha"][:, None].copy() for c in range(len(W))]
+        columns = [start_state(W[c, None], alpha) for c, alpha in enumerate(alphas)]
+        state = None
+
+    def ascent(own: Objective, start: Array, known: State | None) -> Iterator[tuple[DualIterate, State]]:
+        return _phases(own, start, rng, known)
+
+    yield from column_iterates(objective, W, state, columns, ascent)
 
 
 def _phases(

@@ -38,7 +38,7 @@ class KernelLoss(NamedTuple):
 def kernel_loss(loss: Loss) -> KernelLoss | None:
     """The numbers of a loss; None for a loss without kernels, such as a user's."""
     number, own = compiled(loss), loss.column_loss
-    if number is None:
+    if number is None or loss.several_labels:  # the kernels take the number of a class
         return None
     if own is None:
         return KernelLoss(JOINT[number], 0) if number in JOINT else None

@@ -1,0 +1,143 @@
+"""Dual ascent for a sum of two-class losses, column by column.
+
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_c J_c(w_c)``, where J_c is the two-class
+objective of one class against the others, or of one label, on the same rows. Input: an ascent for
+two classes. Output: weights, J and the bound D, which are sums over the columns.
+
+Algorithm: a step of the two-class ascent for every column whose gap is still too large. Threads
+share the columns, which are independent: the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...numeric.expected import Check, anything, array, entries, real, row
+from ...numeric.threads import ordered_sum
+from ...numeric.types import Array
+from ...objective import Objective
+from ..base import State
+from .solver import DualIterate
+
+PHASE = "column by column"
+Iterates = Iterator[tuple[DualIterate, State]]
+Ascent = Callable[[Objective, Array, State | None], Iterates]
+"""Iterates of a two-class objective, from weights or a state."""
+
+
+class ColumnAscent:
+    """The ascent of one column, with its lowest J and its highest bound."""
+
+    def __init__(self, iterates: Iterates, known: State) -> None:
+        self.iterates = iterates
+        self.W, self.lowest, self.highest = known["W"], known["lowest"], known["highest"]
+        self.last, self.at = known["last"], None
+
+    at: DualIterate | None
+
+    @property
+    def gap(self) -> float:
+        """Between the lowest J and the highest bound."""
+        return self.lowest - self.highest
+
+    def advance(self) -> None:
+        """One step."""
+        self.at, self.last = next(self.iterates)
+        if self.at.objective < self.lowest:
+            self.W, self.lowest = self.at.weights, self.at.objective
+        self.highest = max(self.highest, self.at.lower_bound)
+
+    def state(self) -> State:
+        """State to continue from."""
+        return {
+            "W": self.W, "lowest": self.lowest, "highest": self.highest, "last": self.last,
+        }  # fmt: skip
+
+
+def column_iterates(
+    objective: Objective, W: Array, state: State | None, begun: list[State | None], ascent: Ascent
+) -> Iterates:
+    """One iterate per step of the columns that are not close enough, without end.
+
+    ``begun`` has states of other methods from which the columns begin, or None.
+    """
+    columns = [objective.column(c) for c in range(len(W))]
+    if state is None:
+        fresh = {"lowest": np.inf, "highest": 0.0}
+        known = [
+            {**fresh, "W": W[c, None], "last": last} for c, last in enumerate(begun)
+        ]
+        gaps = (np.inf, np.inf)
+    else:
+        known, gaps = state["columns"], tuple(state["gap"])
+    runs = [
+        ColumnAscent(ascent(own, one["W"], one["last"]), one)
+        for own, one in zip(columns, known, strict=True)
+    ]
+    threads = objective.in_memory.threads
+    while True:
+        _advance(runs, gaps, threads)
+        lowest = sum(run.lowest for run in runs)
+        gaps = sum(run.gap for run in runs), lowest
+        best = np.concatenate([run.W for run in runs])
+        _, mistakes = objective.value(best)
+        at = DualIterate(
+            best, lowest, mistakes, sum(run.highest for run in runs),
+            told=any(run.at is not None and run.at.told for run in runs), alpha=_alphas(runs),
+        )  # fmt: skip
+        yield at, {"phase": PHASE, "columns": [run.state() for run in runs], "gap": list(gaps)}
+
+
+def _advance(runs: list[ColumnAscent], gaps: tuple[float, ...], threads: int) -> None:
+    """One step of the columns that are not close enough; of the farthest if all are.
+
+    Of every column its part of the next power of ten of J below the last gap is enough.
+    """
+    gap, J = gaps
+    enough = 0.0
+    if np.isfinite(gap) and gap > 0.0:
+        enough = float(J * 10.0 ** np.floor(np.log10(0.5 * gap / J))) / len(runs)
+    far = [run for run in runs if not run.gap <= enough]
+
+    def advance(run: ColumnAscent) -> tuple[int]:
+        run.advance()
+        return (1,)
+
+    ordered_sum(advance, far or [max(runs, key=lambda run: run.gap)], threads)
+
+
+def _alphas(runs: list[ColumnAscent]) -> Callable[[], Array] | None:
+    """The dual variables of all columns, if all are known."""
+    each = [None if run.at is None else run.at.alpha for run in runs]
+    known = [alpha for alpha in each if alpha is not None]
+    if len(known) < len(runs):
+        return None
+    return lambda: np.concatenate([alpha() for alpha in known], axis=1)
+
+
+def column_state(objective: Objective, phases: Callable[[Objective], dict[str, Check]]) -> Check:
+    """Checks for the states of the ascents of all columns."""
+    k, width = objective.shape
+
+    def last_state(name: str, state: Any) -> None:
+        known = phases(objective.column(0))
+        if not isinstance(state, dict) or state.get("phase") not in known:
+            raise ValueError(f"{name} is of none of the methods {', '.join(known)}")
+        known[state["phase"]](name, {key: value for key, value in state.items() if key != "phase"})
+
+    one = entries({
+        "W": array(1, width), "lowest": real, "highest": real, "last": last_state,
+    })  # fmt: skip
+    known = entries({"columns": anything, "gap": row(real, real)})
+
+    def check(name: str, state: State) -> None:
+        known(name, state)
+        if not isinstance(state["columns"], list) or len(state["columns"]) != k:
+            raise ValueError(f"{name}.columns must have the states of {k} columns")
+        for number, column in enumerate(state["columns"]):
+            one(f"{name}.columns[{number}]", column)
+
+    return check
