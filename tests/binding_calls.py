@@ -37,6 +37,10 @@ def classes() -> np.ndarray:
     return np.array([0, 2, 1, 2, 0])
 
 
+def labels() -> np.ndarray:
+    return np.where(np.arange(N * K).reshape(N, K) % 2, 1, -1).astype(np.int8)
+
+
 def columns() -> tuple[Any, ...]:
     return csr()
 
@@ -124,6 +128,7 @@ OFF_ROWS, OFF_CLASSES = (-1, N, LOWEST, HIGHEST), (-1, K, LOWEST, HIGHEST)
 CSR_FREE, CSR_ENDS = {"rows[0]+", "rows[1]+"}, {"rows[2]": (-1, 8, np.iinfo(np.int32).max)}
 SOFTMAX, PERCEPTRON = _loops.joint_ids["softmax"], _loops.joint_ids["perceptron"]
 LOGISTIC = _loops.loss_ids["logistic"]
+COLUMNS = _loops.joint_ids["columns"] + LOGISTIC
 ONLINE_WRITES, ONLINE_FREE = "v scalars sum lag log", {"order", "steps+", "log+"}
 CALLS = [
     call("online_pass", lambda: online(numbers(N, D), signs(), 1, 0), ONLINE_WRITES,
@@ -149,6 +154,14 @@ CALLS = [
     call("batch_pass", lambda: batch(csr(), classes(), SOFTMAX, numbers(K, D + 1))
          | {"gradient": numbers(K, D + 1), "curvature": None}, "gradient", free=CSR_FREE,
          indices={"y": OFF_CLASSES} | CSR_ENDS),
+    call("online_pass", lambda: online(numbers(N, D), labels(), K, COLUMNS), ONLINE_WRITES,
+         free=ONLINE_FREE, indices={"order": OFF_ROWS}),
+    call("batch_pass", lambda: batch(csr(), labels(), COLUMNS, numbers(K, D + 1))
+         | {"gradient": numbers(K, D + 1), "curvature": None}, "gradient", free=CSR_FREE,
+         indices=CSR_ENDS),
+    call("batch_blocks", lambda: batch(csr(), labels(), COLUMNS, numbers(D + 1, 8))
+         | {"in_lines": K, "edges": edges(), "sum": numbers(2 + 8 * (D + 1))}, "sum",
+         function=in_blocks, free=CSR_FREE | {"edges+"}, indices=CSR_ENDS),
     call("BlockSum", lambda: {"edges": edges(), "sum": numbers(2 + D + 1)}, "sum",
          free={"edges", "sum"},
          indices={"edges": (-1, LOWEST)}),

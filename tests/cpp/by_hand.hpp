@@ -159,6 +159,30 @@ inline void softmax_by_hand(const Problem& p, BatchPass& pass) {
   }
 }
 
+// A loss for each column: of one class against the others, or of one label.
+inline void columns_by_hand(const Problem& p, BatchPass& pass) {
+  const auto loss = LossId(pass.loss - int(JointId::columns));
+  for (int64_t i = 0; i < p.n; ++i) {
+    const Real weight = pass.weight ? pass.weight[i] : 1;
+    Real own = 0, best = -HUGE_VALL;
+    bool right = true;
+    for (int64_t c = 0; c < pass.k; ++c) {
+      const Real s = score(p, i, pass.w + c * (p.d + 1));
+      const Real y = pass.labels ? pass.labels[i * pass.k + c] : c == pass.label[i] ? 1 : -1;
+      const Point point = weight == 0 ? Point{} : loss_at(loss, y * s);
+      pass.loss_sum += double(weight * point.value);
+      if (pass.gradient) add_row(p, i, weight * point.slope * y, pass.gradient + c * (p.d + 1));
+      right &= y * s > 0;
+      (y > 0 ? own : best) = y > 0 ? s : std::max(best, s);
+    }
+    pass.mistakes += double((pass.labels ? right : own > best) ? 0 : weight);
+  }
+}
+
+inline void joint_by_hand(const Problem& p, BatchPass& pass) {
+  (pass.loss < int(JointId::columns) ? softmax_by_hand : columns_by_hand)(p, pass);
+}
+
 // Rows are columns here. In Real, every slope with what the bias adds.
 inline bool column_curvatures_by_hand(const Problem& p, const double* h, double total, bool bias,
                                       double* products, double* squares, ShouldStop) {
@@ -198,7 +222,7 @@ inline void column_descent_by_hand(const Problem& p, ColumnDescent& on) {
 }
 
 constexpr LoopsFor<Problem> kByHand{
-    online_by_hand, batch_by_hand, nullptr, softmax_by_hand,
+    online_by_hand, batch_by_hand, nullptr, joint_by_hand,
     [](const Problem& p, const double* w, int64_t k, double* out, ShouldStop) {
       for (int64_t i = 0; i < p.n * k; ++i) out[i] = score(p, i / k, w + i % k * (p.d + 1));
       return true;
@@ -229,14 +253,17 @@ constexpr LoopsFor<Problem> kByHand{
       }
       return true;
     },
-    [](const Problem& p, const double* y, const int64_t* label, const double* a, const double* w,
-       int64_t m, int64_t k, double* right, ShouldStop) {
+    [](const Problem& p, const double* y, const int64_t* label, const int8_t* labels,
+       const double* a, const double* w, int64_t m, int64_t k, double* right, ShouldStop) {
       for (int64_t i = 0; i < p.n; ++i)
         for (int64_t c = 0; c < m; ++c) {
           std::vector<Real> s;
           for (int64_t b = 0; b < k; ++b) s.push_back(score(p, i, w + (c * k + b) * (p.d + 1)));
           const int64_t best = std::max_element(s.begin(), s.end()) - s.begin();
-          if (y ? (s[0] >= 0) == (y[i] > 0) : best == label[i]) right[c] += a ? a[i] : 1;
+          bool all = labels != nullptr;
+          for (int64_t b = 0; all && b < k; ++b) all = (s[b] >= 0) == (labels[i * k + b] > 0);
+          if (labels ? all : y ? (s[0] >= 0) == (y[i] > 0) : best == label[i])
+            right[c] += a ? a[i] : 1;
         }
       return true;
     },

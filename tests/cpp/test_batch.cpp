@@ -40,6 +40,28 @@ void test_softmax(const Problem& p, int64_t k, const double* weight) {
   }
 }
 
+// Of one class against the others, or of labels of which a row may have any number.
+void test_columns(const Problem& p, int64_t k, int loss, bool several, const double* weight) {
+  const Numbers w = uniforms(k * (p.d + 1));
+  std::vector<int64_t> label(p.n);
+  for (int64_t& number : label) number = below(k);
+  std::vector<int8_t> labels(p.n * k);
+  for (int8_t& sign : labels) sign = below(3) ? -1 : 1;
+  const std::string what = (several ? "labels, " : "against the rest, ") + std::to_string(k) +
+                           ", loss " + std::to_string(loss);
+  test(what, p, kClose, [&](auto& loops, auto& rows) {
+    Numbers slopes(k * (p.d + 1), kFiller);
+    BatchPass bare{int(JointId::columns) + loss, {}, several ? nullptr : label.data(),
+                   several ? labels.data() : nullptr, k, weight, w.data(), {},
+                   false, {}, false, never, 0, 0, false};
+    BatchPass full = bare;
+    full.gradient = slopes.data();
+    loops.batch_joint(rows, full);
+    loops.batch_joint(rows, bare);
+    return join({full.loss_sum, full.mistakes, bare.loss_sum, bare.mistakes}, slopes);
+  });
+}
+
 // Sums in float where rows are; of a loss without jumps, so that rounding cannot change much.
 void test_float32_sums(const Problem& p, const double* weight) {
   test("batch, float32 sums", p, kFloat32, [&](auto& loops, auto& rows) {
@@ -69,14 +91,17 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
 }
 
 // Many weights at once, on rows and labels such that some are right by some of them.
-void test_many(const Problem& p, int64_t m, int64_t k, const double* weight) {
+void test_many(const Problem& p, int64_t m, int64_t k, const double* weight,
+               bool several = false) {
   const Numbers w = uniforms(m * k * (p.d + 1)), mean = uniforms(p.d), factor = uniforms(p.d + 1);
   std::vector<int64_t> label(p.n);
   for (int64_t& number : label) number = below(k);
+  std::vector<int8_t> labels(p.n * k);
+  for (int8_t& sign : labels) sign = below(2) ? -1 : 1;
   test("weighted_correct, max_standardised_norm2, gram", p, kClose, [&](auto& loops, auto& rows) {
     Numbers correct(m, kFiller), square(1), products((p.d + 1) * (p.d + 1), kFiller);
     loops.weighted_correct(rows, k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(),
-                           weight, w.data(), m, k, correct.data(), never);
+                           several ? labels.data() : nullptr, weight, w.data(), m, k, correct.data(), never);
     loops.max_standardised_norm2(rows, weight, mean.data(), factor.data(), square[0], never);
     loops.gram(rows, p.weight.data(), mean.data(), factor.data(), products.data(), never);
     return join(correct, square, products);
@@ -114,10 +139,15 @@ void test_shape(int64_t n, int64_t d) {
   test_products(p, 3, p.weight.data());
   for (int64_t k : {2, 3, 5, 8, 10, 11, 13, 27})
     test_softmax(p, k, k % 2 ? p.weight.data() : nullptr);
+  for (int64_t k : {2, 3, 8, 11, 27})
+    for (int loss = 0; loss < 6; ++loss)
+      test_columns(p, k, loss, (k + loss) % 2 == 0, loss % 3 ? p.weight.data() : nullptr);
+  test_columns(p, 300, 1, true, p.weight.data());
   if (d > 100) return;  // products of all features with all others
   test_many(p, 1, 1, nullptr);
   test_many(p, 11, 1, p.weight.data());
   test_many(p, 3, 4, p.weight.data());
+  test_many(p, 3, 2, p.weight.data(), true);
 }
 
 // One epoch of coordinate descent on a quadratic, every u_j by the formula of its own minimum.

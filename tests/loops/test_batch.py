@@ -10,7 +10,7 @@ from loops import twins
 
 from separatrix import loops
 from separatrix.data.validation import check_rows
-from separatrix.losses import get_loss, names
+from separatrix.losses import MultiLabel, get_loss, names
 from separatrix.rows import rows_of
 
 JOINT = [get_loss(name).multiclass() for name in names() if name != "zero_one"]
@@ -93,6 +93,97 @@ def test_joint_losses_equal_their_twins(level, kind, k, loss):
     np.testing.assert_allclose(ends[0][1].weights, ends[1][1].weights, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(ends[0][1].sum, ends[1][1].sum, rtol=1e-8, atol=1e-7)
     np.testing.assert_array_equal(ends[0][2], ends[1][2])
+
+
+OF_LABELS = [MultiLabel(loss) for loss in LOSSES]
+
+
+def labels_of(rng, n, k):
+    return np.where(rng.random((n, k)) < 0.3, 1, -1).astype(np.int8)
+
+
+# With 300 labels a row fills more than a tile of margins.
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("k", [2, 3, 8, 50, 300])
+@pytest.mark.parametrize("loss", OF_LABELS, ids=lambda loss: loss.name)
+def test_sums_over_labels_equal_their_twins(level, kind, k, loss):
+    X, _, rng = data(90, 17)
+    rows, y = stored(X, kind), labels_of(rng, 90, k)
+    weight = rng.integers(0, 3, 90).astype(float)
+    W = rng.standard_normal((k, 18))
+    got, expected = np.zeros_like(W), np.zeros_like(W)
+    sums = loops.batch_pass(rows, y, loss, W, weight=weight, gradient=got)
+    twin = twins.batch_pass(rows, y, loss, W, weight=weight, gradient=expected)
+    np.testing.assert_allclose(sums, twin, rtol=1e-12)
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-11)
+    alone = [
+        loops.batch_pass(rows, y[:, c].astype(float), loss.binary, W[c, None], weight=weight)[0]
+        for c in range(k)
+    ]
+    assert sums[0] == pytest.approx(sum(alone), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("loss", OF_LABELS, ids=lambda loss: loss.name)
+def test_online_passes_over_labels_equal_their_twins(level, kind, loss):
+    X, _, rng = data(90, 17)
+    rows, y, W = stored(X, kind), labels_of(rng, 90, 3), 0.1 * rng.standard_normal((3, 18))
+    weight = rng.integers(0, 3, 90).astype(float)
+    ends = []
+    for run in (loops.online_pass, loops.online_pass_twin):
+        weights, log = loops.OnlineWeights.start(W, np.zeros_like(W)), np.full(90, -1)
+        result = run(
+            rows, y, loss, weights, steps=np.array([0.01]), weight=weight, weight_scale=0.7,
+            order=np.arange(89, -1, -1), l2=0.02, batch=4, log=log,
+        )  # fmt: skip
+        weights.fold()
+        ends.append((result, weights, log))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-9)
+    np.testing.assert_allclose(ends[0][1].weights, ends[1][1].weights, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ends[0][1].sum, ends[1][1].sum, rtol=1e-8, atol=1e-7)
+    np.testing.assert_array_equal(ends[0][2], ends[1][2])
+
+
+def test_a_row_without_weight_is_absent_and_what_is_not_finite_shows(level):
+    y, loss = np.array([[1, -1], [1, 1]], dtype=np.int8), MultiLabel(get_loss("logistic"))
+    W = np.eye(2, 3)
+    for bad in (np.nan, np.inf, -np.inf):
+        rows, gradient = np.array([[1.0, 2.0], [bad, 0.0]]), np.zeros((2, 3))
+        weight = np.array([1.0, 0.0])
+        value, mistakes = loops.batch_pass(rows, y, loss, W, weight=weight, gradient=gradient)
+        assert value == pytest.approx(np.log1p(np.exp(-1.0)) + np.log1p(np.exp(2.0)), rel=1e-14)
+        assert mistakes == 1.0
+        shown, _ = loops.batch_pass(rows, y, loss, W)
+        assert not np.isfinite(shown) or bad == np.inf
+
+
+def test_levels_have_the_same_bits_of_labels():
+    X, _, rng = data(200, 37)
+    y, W = labels_of(rng, 200, 11), rng.standard_normal((11, 38))
+    before, found = loops.level(), []
+    try:
+        for level in loops.levels():
+            if level in ("sse2", "baseline"):  # without fused multiply-add
+                continue
+            loops.use_level(level)
+            gradient = np.zeros_like(W)
+            sums = loops.batch_pass(X, y, MultiLabel(get_loss("logistic")), W, gradient=gradient)
+            found.append((*sums, gradient.tobytes()))
+    finally:
+        loops.use_level(before)
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_rows_whose_labels_are_all_right_are_counted(level, kind):
+    X, _, rng = data(300, 5)
+    y, candidates = labels_of(rng, 300, 3), rng.standard_normal((4, 3, 6))
+    weight = rng.integers(0, 3, 300).astype(float)
+    right = np.zeros(4)
+    loops.weighted_correct(stored(X, kind), y, weight, candidates, right)
+    each = [np.all((loops.scores(stored(X, kind), W) >= 0) == (y > 0), axis=1) for W in candidates]
+    np.testing.assert_array_equal(right, [weight @ one for one in each])
+    assert right.max() > 0
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)

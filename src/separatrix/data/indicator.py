@@ -51,6 +51,13 @@ class LabelColumns:
         some = Y if len(self.varying) == Y.shape[1] else Y[:, self.varying]
         return np.ascontiguousarray(some)  # selected columns may be in Fortran order
 
+    def of_rows(self, y: AnyArray) -> AnyArray:
+        """Whether rows have each label, (m, labels), from ``encoded`` labels of these rows."""
+        signs = np.broadcast_to(self.constant, (len(y), len(self.names))).copy()
+        signs[:, self.varying] = y.reshape(len(y), -1)
+        has: AnyArray = signs > 0
+        return has
+
     def all_weights(self, W: Array, attained: bool) -> Array:
         """Weights of all labels, from those of the labels that vary.
 
@@ -104,7 +111,7 @@ def check_indicator(y: Any) -> tuple[AnyArray, AnyArray]:
 
     Columns are named by a frame, else numbered.
     """
-    names = _names(y)
+    names = label_names(y)
     known = names.tolist()
     if sp.issparse(y):
         Y = _dense(y)
@@ -160,13 +167,20 @@ def indicator_source(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     names: AnyArray | None = None,
+    all_vary: bool = False,
 ) -> ArraySource:
-    """Rows with several labels each; ``labels`` of the source says which columns vary."""
+    """Rows with several labels each; ``labels`` of the source says which columns vary.
+
+    With ``all_vary``, all of them: these are some rows of many.
+    """
     Y, found = check_indicator(y)
     names = found if names is None else names
     check_consistent_length(range(X.shape[0]), Y)
     weight, power = checked_weights(sample_weight, len(Y))
-    labels = label_columns(Y if weight is None else Y[weight > 0.0], names)
+    if all_vary:
+        labels = LabelColumns(names, np.zeros(len(names), dtype=np.int8))
+    else:
+        labels = label_columns(Y if weight is None else Y[weight > 0.0], names)
     source = ArraySource(X, labels.encoded(Y), labels.classes, weight, n_jobs)
     source.weight_power = power
     source.labels = labels
@@ -187,7 +201,8 @@ def label_columns(Y: AnyArray, names: AnyArray) -> LabelColumns:
     return LabelColumns(names, constant)
 
 
-def _names(y: Any) -> AnyArray:
+def label_names(y: Any) -> AnyArray:
+    """The names of the columns of an indicator matrix, or their numbers."""
     columns = list(getattr(y, "columns", ()))
     if columns and all(isinstance(name, str) for name in columns):
         if len(set(columns)) < len(columns):

@@ -58,8 +58,8 @@ def refuse_several(y: Any) -> None:
     if isinstance(shape, tuple) and len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape} instead: an indicator matrix "
-            "of labels is for LinearClassifier.fit alone; elsewhere use scikit-learn's "
-            "OneVsRestClassifier, or one column of y at a time"
+            "of labels is for LinearClassifier and LinearClassifierCV; elsewhere use "
+            "scikit-learn's OneVsRestClassifier, or one column of y at a time"
         )
 
 

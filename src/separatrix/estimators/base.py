@@ -198,6 +198,7 @@ class LinearModel(LinearPredictor):
         classes: Any = None,
         reset: bool = True,
         encode: bool = True,
+        labels: AnyArray | None = None,
     ) -> ArraySource:
         before = self.__dict__.pop("_reading", None) if reset else None
         frame = encoded_frame(X, sample_weight) if reset and encode else None
@@ -214,14 +215,19 @@ class LinearModel(LinearPredictor):
         if self.device is not None:
             rows = placed(rows, self.device)
         y = copied_home(y, "y")
+        n_jobs = getattr(self, "n_jobs", None)
+        if labels is not None:  # some rows of a stream
+            source = indicator_source(rows, y, sample_weight, n_jobs, labels, all_vary=True)
+            note_labels(self, source)
+            return source
         if self._takes_labels and classes is None and is_indicator(y):
-            source = indicator_source(rows, y, sample_weight, getattr(self, "n_jobs", None))
+            source = indicator_source(rows, y, sample_weight, n_jobs)
             note_labels(self, source)
             return source
         self.__dict__.pop("_labels", None)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
-            class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
+            class_weight=self.class_weight, n_jobs=n_jobs,
         )  # fmt: skip
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:

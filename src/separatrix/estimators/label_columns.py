@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..data import Source
+from ..data.indicator import is_indicator, label_names
 from ..losses import Loss
 from ..losses.multilabel import multilabel
 from ..numeric import checks
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 
 
@@ -41,6 +44,47 @@ def note_labels(model: Any, source: Source) -> None:
         )
     labels.warn_of_constants(stacklevel=5)
     model._labels = labels
+
+
+def labels_of_stream(model: Any, y: Any, classes: Any, first: bool) -> AnyArray | None:
+    """The names of the labels in a call of ``partial_fit``; None if rows have one class each.
+
+    ``classes`` may name them, as for scikit-learn's MLPClassifier; it needs not, because an
+    indicator matrix has a column for every label.
+    """
+    before = None if first else model._label_columns
+    if not model._takes_labels or not is_indicator(y):
+        if before is not None:
+            raise ValueError(
+                f"y has one label per row, but the model has {len(before.names)} labels of which a "
+                "row may have several: pass an indicator matrix, (n, q)"
+            )
+        return None
+    names = label_names(y)
+    if not first and before is None:
+        raise ValueError(
+            "y is an indicator matrix of labels, but earlier calls had one class per row: start a "
+            "new model for it"
+        )
+    if classes is not None and not np.array_equal(np.asarray(classes), names):
+        raise ValueError(
+            f"classes={np.asarray(classes).tolist()!r}, but the columns of y are "
+            f"{names.tolist()!r}: expected the names or numbers of the columns, in order"
+        )
+    if before is None:
+        return names
+    if not np.array_equal(before.names, names):
+        raise ValueError(
+            f"the columns of y are {names.tolist()!r}, but the labels of the earlier calls are "
+            f"{before.names.tolist()!r}"
+        )
+    if before.constant.any():
+        fixed = before.names[before.constant != 0].tolist()
+        raise ValueError(
+            f"the labels {fixed!r} did not vary in the fit, so that partial_fit has no weights to "
+            "continue from: start a new model with partial_fit, which learns all labels"
+        )
+    return names
 
 
 def given_start(model: Any, objective: Objective) -> Array:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from ..data.device_arrays import release_memory
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
@@ -39,7 +37,8 @@ class LinearClassifier(StreamModel, SparseModel):
     matrix, ``predict_proba`` the probability of each label, and ``score`` the share of the rows
     whose labels are all right. A label that all rows have, or none, is predicted so, with a
     warning: its weights are 0, and its bias is 1 or -1, or 1000 or -1000 if the loss only
-    approaches its minimum. ``class_weight`` and ``partial_fit`` are not for such rows.
+    approaches its minimum. ``partial_fit`` learns all columns of the matrix, and later calls need
+    the same columns. ``class_weight`` is not for such rows.
 
     Parameters
     ----------
@@ -214,8 +213,6 @@ class LinearClassifier(StreamModel, SparseModel):
     True
     """
 
-    _takes_labels = True
-
     @translating
     def __init__(
         self,
@@ -315,17 +312,6 @@ class LinearClassifier(StreamModel, SparseModel):
         example = "set_params(penalty=ElasticNet(l1=0.01))"
         super().set_params(**self._with_nested("penalty", params, example))
         return self
-
-    @property
-    def multilabel_(self) -> bool:
-        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
-        check_is_fitted(self)
-        return self._has_labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)

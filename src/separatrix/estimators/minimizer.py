@@ -70,6 +70,18 @@ class LossModel(LinearModel):
     gap_: float | None
     solver_: Solver
     _runaway: Runaway | None
+    _takes_labels = True
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether the model was fitted to rows with several labels each, an indicator matrix."""
+        check_is_fitted(self)
+        return self._has_labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     @property
     def scale_(self) -> Array | None:

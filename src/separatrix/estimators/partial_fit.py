@@ -17,6 +17,7 @@ from ..training.interrupt import gentle_interrupt
 from ..training.minimize import Result
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
+from .label_columns import labels_of_stream
 from .stream import StreamState, continued, counted
 
 ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
@@ -51,15 +52,13 @@ class StreamModel(LinearModel):
                 "a Checkpoint saves the passes of fit, and every partial_fit is a single pass: "
                 "between two calls, save the estimator itself (pickle.dump)"
             )
-        if self._label_columns is not None:
-            raise ValueError(
-                "partial_fit cannot continue a model that was fitted to an indicator matrix: call "
-                "fit with all rows, or use one classifier for each label"
-            )
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
-        known = self._known_classes(y, classes, first)
-        source = self._source(X, y, sample_weight, classes=known, reset=first, encode=False)
+        labels = labels_of_stream(self, y, classes, first)
+        known = self._known_classes(y, classes, first) if labels is None else None
+        source = self._source(
+            X, y, sample_weight, classes=known, reset=first, encode=False, labels=labels
+        )
         objective = self._objective(settings, source)
         solver = self._solver(objective, partial=True)
         if not solver.by_row:

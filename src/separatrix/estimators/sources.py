@@ -83,6 +83,12 @@ def labels_of(source: InMemory) -> AnyArray:
     return labels
 
 
+def indicator_of(source: InMemory) -> AnyArray:
+    """The matrix of 0 and 1 of all labels, also of those that do not vary."""
+    matrix: AnyArray = source.labels.of_rows(source.y).astype(np.int64)
+    return matrix
+
+
 def labelled(X: Any, y: Any, sample_weight: Any) -> tuple[AnyArray, Array]:
     """The label and the weight of every row, of X and y or of a source as X alone.
 
@@ -168,9 +174,7 @@ class AllCorrect(Sum[tuple[float]]):
         """The sum over one block."""
         if not len(block.y):
             return (0.0,)
-        signs = np.broadcast_to(self.labels.constant, (len(block.y), len(self.labels.names))).copy()
-        signs[:, self.labels.varying] = block.y.reshape(len(block.y), -1)
-        right = np.all((self.scores(block.X) >= 0.0) == (signs > 0), axis=1)
+        right = np.all((self.scores(block.X) >= 0.0) == self.labels.of_rows(block.y), axis=1)
         return (float(block.weights[right].sum()),)
 
 

@@ -19,7 +19,7 @@ from ..data.files.encoding.encoders import Column, DateParts, Hashed, Number, On
 from ..data.files.readers.formats import FORMATS
 from ..data.files.reading import Reading
 from ..data.indicator import LabelColumns
-from ..estimators import KernelPerceptron, LinearClassifier
+from ..estimators import KernelPerceptron
 from ..estimators.decision import Decision, cost_matrix
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.minimizer import LossModel
@@ -112,7 +112,7 @@ def _check_classes(classes: AnyArray, trace: Any) -> None:
 def _check_labels(estimator: Any, labels: LabelColumns, trace: Any) -> None:
     """Check the labels of rows that have several each, and the same in the trace."""
     names, constant = labels.names, labels.constant
-    _expect("_labels", isinstance(estimator, LinearClassifier))
+    _expect("_labels", isinstance(estimator, LossModel))
     _expect("_labels", names.ndim == 1 and len(names) >= 2 and names.dtype.kind in "iO")
     _expect("_labels", len(set(names.tolist())) == len(names))
     _expect("_labels", names.dtype.kind == "i" or _are_names(names, len(names)))

@@ -10,6 +10,7 @@ and alphas on to another where it gets slow or rounding ends it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +30,7 @@ from .dual import (
     proximal_point,
     working_set,
 )
-from .dual.column_ascents import column_iterates, column_state
+from .dual.column_ascents import Iterates, column_iterates, column_state
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import (
     InteriorPoint,
@@ -161,7 +162,10 @@ def _phases_of_columns(
         columns = [start_state(W[c, None], alpha) for c, alpha in enumerate(alphas)]
         state = None
 
-    def ascent(own: Objective, start: Array, known: State | None) -> Iterator[tuple[DualIterate, State]]:
+    with suppress(ValueError):  # features too large for moments, which not every method needs
+        objective.moments  # noqa: B018 (cached for all columns)
+
+    def ascent(own: Objective, start: Array, known: State | None) -> Iterates:
         return _phases(own, start, rng, known)
 
     yield from column_iterates(objective, W, state, columns, ascent)

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import ArraySource, InMemory, Source
 from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
-from ..data.indicator import indicator_source, is_indicator
+from ..data.indicator import indicator_source, is_indicator, label_names
 from ..data.labels import class_numbers, refuse_label_source
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
@@ -261,7 +261,9 @@ class Trace:
                 rows, y, classes=self.classes, sample_weight=sample_weight,
                 class_weight=self.class_weight,
             )  # fmt: skip
-        source = indicator_source(rows, y, sample_weight)
+        # Of a chunk of partial_fit all labels vary; so they do in a fit in which none is constant.
+        every = self.loss.several_labels and np.array_equal(label_names(y), self.classes)
+        source = indicator_source(rows, y, sample_weight, all_vary=every)
         if not np.array_equal(source.classes.ravel(), self.classes):
             raise ValueError(
                 "y has other labels than the fit, or other labels vary; replay needs the data of "

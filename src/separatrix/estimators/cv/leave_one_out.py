@@ -52,6 +52,11 @@ def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bo
         raise ValueError(
             f"cv must be a whole number, a splitter, an iterable of splits or 'loo', got {cv!r}"
         )
+    if objective.source.labels is not None:
+        raise ValueError(
+            "cv='loo' scores rows of classes that exclude each other, and here rows have several "
+            "labels each: use cv=5 or cv=10"
+        )
     if scoring not in (None, "accuracy", "loss"):
         raise ValueError(
             f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "

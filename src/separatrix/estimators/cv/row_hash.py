@@ -22,6 +22,7 @@ from ...data.wrapped import BlockMap, MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
 from ...rows import host_rows_of
+from .splits import check_labels_vary
 
 HASHED_AT_ONCE = 1 << 20  # row numbers
 
@@ -58,6 +59,9 @@ def hashed_splits(rows: int, folds: int) -> Iterator[tuple[Ints, Ints]]:
 
 def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
     """All folds of a source, after one pass that counts and sums their rows."""
+    if source.multilabel:
+        yield from _label_folds(source, folds)
+        return
     k, d = len(source.classes), source.n_features
     shift = _typical_row(source)
     rows, weights, *sums = source.total(FoldSums(folds, k, shift, folds * k * d <= MOST_SUMS))
@@ -81,6 +85,35 @@ def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
                 float(weights[fold].sum()),
             ),
         )  # fmt: skip
+
+
+def _label_folds(source: Source, folds: int) -> Iterator[SourceFold]:
+    rows, weights, counts = source.total(LabelFoldSums(folds, len(source.classes)))
+    for fold in range(folds):
+        others = np.arange(folds) != fold
+        n, weight = int(rows[others].sum()), float(weights[others].sum())
+        check_labels_vary(source.classes, counts[others].sum(axis=0), n, int(rows[fold]))
+        yield SourceFold(
+            FoldSource(source, LeftOut(fold, folds), n, weight),
+            FoldSource(
+                source, LeftOut(fold, folds, tests=True), int(rows[fold]), float(weights[fold])
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class LabelFoldSums(Sum[tuple[Array, Array, Array]]):
+    """For every fold, the number of rows, their weight, and the number with each label."""
+
+    folds: int
+    labels: int
+
+    def of(self, block: Block) -> tuple[Array, Array, Array]:
+        """(folds,), (folds,) and (folds, labels)."""
+        fold = fold_numbers(block.start, len(block.y), self.folds)
+        there = (block.weights != 0.0).astype(np.float64)
+        own = np.where(fold == np.arange(self.folds)[:, None], there, 0.0)
+        return own.sum(axis=1), own @ block.weights, own @ (block.y > 0)
 
 
 def _typical_row(source: Source) -> Array | None:

@@ -13,9 +13,11 @@ from ...data.arrays import as_arrays
 from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.device_arrays import copied_home
 from ...data.feature_map import FeatureMap, occupied_features, with_features
+from ...data.indicator import given_indicator
 from ...numeric import checks
+from ...numeric.types import AnyArray
 from ..base import FitSettings
-from ..sources import labels_of
+from ..sources import indicator_of, labels_of
 from . import row_hash
 from .splits import Given, Metadata
 
@@ -28,7 +30,7 @@ def given_rows(
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     if not isinstance(X, Source):
         source = clf._source(X, y, sample_weight)
-        labels = np.asarray(copied_home(y, "y"))
+        labels = _targets(clf, y)
         return Given(source, _repeatable(clf.cv), metadata, X, labels)
     if not isinstance(X, InMemory):
         if scoring not in (None, "loss"):
@@ -39,11 +41,20 @@ def given_rows(
         folds = row_hash.check_folds(clf.cv, type(X).__name__)
         return Given(clf._given_source(X, y, sample_weight), folds, metadata)
     source = as_arrays(cast(InMemory, clf._given_source(X, y, sample_weight)))
-    labels, cv = labels_of(source), clf.cv
+    labels = labels_of(source) if source.labels is None else indicator_of(source)
+    cv = clf.cv
     if checks.is_integer(cv):
         cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
     scored = None if scoring in (None, "loss") else as_arrays(X)
     return Given(source, _repeatable(cv), metadata, np.empty((len(labels), 0)), labels, scored)
+
+
+def _targets(clf: Any, y: Any) -> AnyArray:
+    """The labels of every row for splitters and scorers, (n,), or their matrix of 0 and 1."""
+    y = copied_home(y, "y")
+    if clf._label_columns is None:
+        return np.asarray(y)
+    return given_indicator(y, len(clf._label_columns.names))
 
 
 def _repeatable(cv: Any) -> Any:

@@ -98,7 +98,8 @@ def scorer_scores(
     else:
         X_test = Subset(given.scored, test)
         params |= {} if X_test.weight is None else {"sample_weight": X_test.weight}
-        _check_every_class(X_test, scoring)
+        if y.ndim == 1:
+            _check_every_class(X_test, scoring)
     found: list[float] = []
     for W in weights:
         clf.coef_, clf.intercept_ = W[:, :-1], W[:, -1]

@@ -142,11 +142,13 @@ class PenaltySearch:
         if self.scoring in (None, "loss"):
             found = fold_scores(self.scoring, self.objective.loss, test, weights)
         else:
-            self.clf.classes_ = self.given.source.classes
+            self.clf.classes_, labels = self.given.source.classes, self.clf._label_columns
             rows = cast(Subset, test).rows
-            found = scorer_scores(
-                self.clf, self.scoring, self.given, rows, map(of_features, weights)
-            )
+            W: Iterator[Array] = map(of_features, weights)
+            if labels is not None:
+                self.clf.classes_, attained = labels.names, self.objective.loss.attained
+                W = (labels.all_weights(each, attained) for each in W)
+            found = scorer_scores(self.clf, self.scoring, self.given, rows, W)
         self._notify("scored", found)
         return found
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...data import ArraySource, Source
 from ...data.in_memory import InBlocks
-from ...numeric.types import AnyArray, Ints
+from ...numeric.types import AnyArray, Array, Ints
 
 
 class Metadata(NamedTuple):
@@ -92,14 +92,29 @@ class FoldSplit(NamedTuple):
 def splits(given: Given, source: ArraySource) -> Iterator[FoldSplit]:
     """Yield the folds of the given rows, which may be in other coordinates."""
     weight, kind = source.weight, np.min_scalar_type(len(source.classes))
-    number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
-    counts = np.bincount(number, None if weight is None else weight != 0.0)
+    if source.multilabel:
+        number, check = np.empty(0, kind), _label_check(source)
+    else:
+        number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
+        check = _class_check(source, number)
     for absent, test, times in _rows(given, number):
         if weight is not None:
             absent &= weight != 0.0
         left_out = np.flatnonzero(absent)
         if np.array_equal(left_out, test):
             left_out = test  # keep only one of them
+        check(left_out, test)
+        yield FoldSplit(left_out, test, times)
+
+
+Check = Callable[[Ints, Ints], None]
+"""Refuses the rows that a fold leaves out and tests."""
+
+
+def _class_check(source: ArraySource, number: Ints) -> Check:
+    counts = np.bincount(number, None if source.weight is None else source.weight != 0.0)
+
+    def check(left_out: Ints, test: Ints) -> None:
         left = np.count_nonzero(counts - np.bincount(number[left_out], minlength=len(counts)))
         if left < len(source.classes) or not len(test):
             raise ValueError(
@@ -107,7 +122,38 @@ def splits(given: Given, source: ArraySource) -> Iterator[FoldSplit]:
                 f"{len(test)} rows; use fewer folds, or a splitter that keeps every class in "
                 "every fold"
             )
-        yield FoldSplit(left_out, test, times)
+
+    return check
+
+
+def _label_check(source: ArraySource) -> Check:
+    present = (source.weights != 0.0).astype(np.float64)
+    total, counts = present.sum(), present @ (source.y > 0)
+
+    def check(left_out: Ints, test: Ints) -> None:
+        there = present[left_out]
+        check_labels_vary(
+            source.classes, counts - there @ (source.y[left_out] > 0), total - there.sum(),
+            len(test),
+        )  # fmt: skip
+
+    return check
+
+
+def check_labels_vary(labels: AnyArray, counts: Array, total: float, tests: int) -> None:
+    """Refuse a fold that tests no rows, or of whose training rows all or none have a label.
+
+    ``counts`` are the numbers of training rows with each label, of ``total``.
+    """
+    fixed = (counts == 0.0) | (counts == total)
+    if fixed.any():
+        raise ValueError(
+            f"the label {labels.ravel()[fixed].tolist()[0]!r} does not vary among the training "
+            "rows of a fold; folds are not stratified by labels: use fewer folds, a splitter that "
+            "shuffles, such as KFold(5, shuffle=True), or leave out rare labels"
+        )
+    if not tests:
+        raise ValueError("a fold tests on 0 rows; use fewer folds")
 
 
 def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
@@ -116,7 +162,8 @@ def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
 
     X, y, params = given.X, given.y, given.metadata.split
     n = len(y)
-    splitter = check_cv(given.cv, [0, 1], classifier=True)  # the labels are classes
+    # The labels are classes, or a matrix, whose folds are not stratified.
+    splitter = check_cv(given.cv, [0, 1] if y.ndim == 1 else y, classifier=True)
     if type(splitter) is StratifiedKFold:  # depends on classes, not on their names
         X = y = number
         if not splitter.shuffle and not params and np.bincount(number).min() >= splitter.n_splits:

@@ -11,6 +11,7 @@ share the columns, which are independent: the bits do not depend on the number o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,27 +29,29 @@ Ascent = Callable[[Objective, Array, State | None], Iterates]
 """Iterates of a two-class objective, from weights or a state."""
 
 
+@dataclass
 class ColumnAscent:
     """The ascent of one column, with its lowest J and its highest bound."""
 
-    def __init__(self, iterates: Iterates, known: State) -> None:
-        self.iterates = iterates
-        self.W, self.lowest, self.highest = known["W"], known["lowest"], known["highest"]
-        self.last, self.at = known["last"], None
-
-    at: DualIterate | None
+    iterates: Iterates
+    W: Array
+    last: State | None
+    """The state of the ascent."""
+    lowest: float = np.inf
+    highest: float = 0.0
 
     @property
     def gap(self) -> float:
         """Between the lowest J and the highest bound."""
         return self.lowest - self.highest
 
-    def advance(self) -> None:
+    def advance(self) -> DualIterate:
         """One step."""
-        self.at, self.last = next(self.iterates)
-        if self.at.objective < self.lowest:
-            self.W, self.lowest = self.at.weights, self.at.objective
-        self.highest = max(self.highest, self.at.lower_bound)
+        at, self.last = next(self.iterates)
+        if at.objective < self.lowest:
+            self.W, self.lowest = at.weights, at.objective
+        self.highest = max(self.highest, at.lower_bound)
+        return at
 
     def state(self) -> State:
         """State to continue from."""
@@ -65,55 +68,49 @@ def column_iterates(
     ``begun`` has states of other methods from which the columns begin, or None.
     """
     columns = [objective.column(c) for c in range(len(W))]
-    if state is None:
-        fresh = {"lowest": np.inf, "highest": 0.0}
-        known = [
-            {**fresh, "W": W[c, None], "last": last} for c, last in enumerate(begun)
-        ]
-        gaps = (np.inf, np.inf)
-    else:
-        known, gaps = state["columns"], tuple(state["gap"])
+    known = [{"W": W[c, None], "last": last} for c, last in enumerate(begun)]
+    gap = J = np.inf
+    if state is not None:
+        known, (gap, J) = state["columns"], state["gap"]
     runs = [
-        ColumnAscent(ascent(own, one["W"], one["last"]), one)
+        ColumnAscent(ascent(own, one["W"], one["last"]), **one)
         for own, one in zip(columns, known, strict=True)
     ]
     threads = objective.in_memory.threads
     while True:
-        _advance(runs, gaps, threads)
-        lowest = sum(run.lowest for run in runs)
-        gaps = sum(run.gap for run in runs), lowest
+        moved = _advance(runs, gap, J, threads)
+        J, gap = sum(run.lowest for run in runs), sum(run.gap for run in runs)
         best = np.concatenate([run.W for run in runs])
         _, mistakes = objective.value(best)
         at = DualIterate(
-            best, lowest, mistakes, sum(run.highest for run in runs),
-            told=any(run.at is not None and run.at.told for run in runs), alpha=_alphas(runs),
+            best, J, mistakes, sum(run.highest for run in runs),
+            told=any(one.told for one in moved),
+            alpha=_alphas(moved) if len(moved) == len(runs) else None,
         )  # fmt: skip
-        yield at, {"phase": PHASE, "columns": [run.state() for run in runs], "gap": list(gaps)}
+        yield at, {"phase": PHASE, "columns": [run.state() for run in runs], "gap": [gap, J]}
 
 
-def _advance(runs: list[ColumnAscent], gaps: tuple[float, ...], threads: int) -> None:
+def _advance(runs: list[ColumnAscent], gap: float, J: float, threads: int) -> list[DualIterate]:
     """One step of the columns that are not close enough; of the farthest if all are.
 
     Of every column its part of the next power of ten of J below the last gap is enough.
     """
-    gap, J = gaps
     enough = 0.0
-    if np.isfinite(gap) and gap > 0.0:
+    if 0.0 < gap < np.inf:
         enough = float(J * 10.0 ** np.floor(np.log10(0.5 * gap / J))) / len(runs)
     far = [run for run in runs if not run.gap <= enough]
 
-    def advance(run: ColumnAscent) -> tuple[int]:
-        run.advance()
-        return (1,)
+    def advance(run: ColumnAscent) -> tuple[list[DualIterate]]:
+        return ([run.advance()],)
 
-    ordered_sum(advance, far or [max(runs, key=lambda run: run.gap)], threads)
+    (moved,) = ordered_sum(advance, far or [max(runs, key=lambda run: run.gap)], threads)
+    return moved
 
 
-def _alphas(runs: list[ColumnAscent]) -> Callable[[], Array] | None:
+def _alphas(moved: list[DualIterate]) -> Callable[[], Array] | None:
     """The dual variables of all columns, if all are known."""
-    each = [None if run.at is None else run.at.alpha for run in runs]
-    known = [alpha for alpha in each if alpha is not None]
-    if len(known) < len(runs):
+    known = [at.alpha for at in moved if at.alpha is not None]
+    if len(known) < len(moved):
         return None
     return lambda: np.concatenate([alpha() for alpha in known], axis=1)
 
