@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from emulated_gpu import COMPILER, EmulatedGpu, Tensor
+from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.data import device_arrays
@@ -78,6 +79,28 @@ def test_losses_penalties_and_solvers(loss, options, k):
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-9)
     if ours.gap_ is not None:
         assert ours.objective_ - ours.gap_ <= theirs.objective_
+
+
+@needs_compiler
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        ("logistic", {"solver": sx.LBFGS()}), ("logistic", {"solver": sx.Newton(direct_weights=1)}),
+        ("squared", {}), ("squared_hinge", {"standardize": True}), ("hinge", {}),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_several_labels_per_row(loss, options, sparse):
+    X, _ = table()
+    X = sp.csr_array(np.where(np.abs(X) > 0.7, X, 0.0)) if sparse else X
+    Y = (X[:, :3] + np.random.default_rng(1).standard_normal((150, 3)) > 0.3).astype(int)
+    clf = sx.LinearClassifier(loss, l2=0.01, device="cuda", random_state=0, **options)
+    ours, theirs = clf.fit(X, Y), clone(clf).set_params(device=None).fit(X, Y)
+    assert ours.stop_ == theirs.stop_ == "optimal"
+    assert ours.objective_ - ours.gap_ <= theirs.objective_
+    assert theirs.objective_ - theirs.gap_ <= ours.objective_
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
 @needs_compiler

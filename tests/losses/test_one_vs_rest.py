@@ -16,6 +16,7 @@ from separatrix import (
     GradientDescent,
     LinearClassifier,
     LinearClassifierCV,
+    ProximalPoint,
     certify,
 )
 from separatrix.losses import Hinge, Logistic, MarginLoss, OneVsRest, SquaredHinge, get_loss
@@ -52,7 +53,7 @@ def test_weights_and_probabilities_are_scikit_learns(solver, form, intercept):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_the_hinge_of_each_class_is_proven_to_be_at_its_minimum(form, intercept):
     clf = LinearClassifier(HINGE, l2=0.01, fit_intercept=intercept, tol=1e-8).fit(form(X), THREE)
-    assert isinstance(clf.solver_, CoordinateAscent)
+    assert isinstance(clf.solver_, DualAscent)
     assert clf.stop_ == "optimal"
     assert clf.gap_ <= 1e-8 * clf.objective_
     sign = np.where(THREE[:, None] == np.arange(3), 1.0, -1.0)
@@ -79,8 +80,8 @@ def test_other_solvers_of_the_hinge_of_each_class_prove_their_gap():
     clf.fit(X, THREE)
     assert clf.stop_ == "optimal"
     assert clf.objective_ - clf.gap_ <= best <= clf.objective_ <= best + clf.gap_
-    with pytest.raises(ValueError, match=r"use CoordinateAscent\(\)"):
-        LinearClassifier(HINGE, l2=0.01, solver=DualAscent()).fit(X, THREE)
+    with pytest.raises(ValueError, match=r"use DualAscent\(\)"):
+        LinearClassifier(HINGE, l2=0.01, solver=ProximalPoint()).fit(X, THREE)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])

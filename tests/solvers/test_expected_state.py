@@ -35,6 +35,7 @@ THREE = [
     (ProximalNewton(), "one_vs_rest_logistic", ElasticNet(0.01)),
     (DualAscent(), "hinge", 1e-3), (CoordinateAscent(), "hinge", 1e-3),
     (CoordinateAscent(), "one_vs_rest_hinge", 1e-3), (InteriorPoint(), "hinge", 1e-3),
+    (DualAscent(), "one_vs_rest_hinge", 1e-3),
     (ProximalPoint(), "hinge", 1e-3), (LinearProgram(), "hinge", 0.0),
 ]  # fmt: skip
 TWO = [

@@ -41,10 +41,10 @@ THREE = np.where(X[:, 0] > 0.3, 2, THREE)
 
 
 def objective(loss, l2, classes):
-    loss = get_loss(loss)
+    loss = get_loss(loss).for_classes(classes)
     if classes == 2:
         return Objective(loss, L2(l2), ArraySource(X, SIGNS, np.array([-1, 1])))
-    return Objective(loss.multiclass(), L2(l2), ArraySource(X, THREE, np.arange(3)))
+    return Objective(loss, L2(l2), ArraySource(X, THREE, np.arange(3)))
 
 
 def same(one, other):
@@ -83,6 +83,7 @@ CASES = {
     "rows, averaged": ("logistic", 1e-2, GradientDescent(7, average=True), AUTO, "average"),
     "linear program": ("hinge", 0.0, LinearProgram(), AUTO, "last"),
     "dual": ("hinge", 1e-3, DualAscent(), AUTO, "last"),
+    "dual, columns": ("one_vs_rest_hinge", 1e-3, DualAscent(), AUTO, "last"),
     "proximal point": ("hinge", 1e-3, ProximalPoint(), AUTO, "last"),
     "coordinates": ("hinge", 1e-2, CoordinateAscent(), AUTO, "last"),
     "coordinates, smooth": ("squared_hinge", 1e-2, CoordinateAscent(), AUTO, "last"),

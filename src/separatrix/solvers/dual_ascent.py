@@ -148,7 +148,7 @@ def _phases_of_columns(
         handed, state = state, None
     columns: list[State | None] = [None] * len(W)
     if state is None:
-        objective.row_norm2  # noqa: B018 (cached for all columns)
+        objective.mean_square  # noqa: B018 (cached for all columns)
         phase = first_phase(objective.column(0))
     else:
         phase = state["phase"]

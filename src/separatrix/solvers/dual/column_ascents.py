@@ -123,7 +123,8 @@ def column_state(objective: Objective, phases: Callable[[Objective], dict[str, C
         known = phases(objective.column(0))
         if not isinstance(state, dict) or state.get("phase") not in known:
             raise ValueError(f"{name} is of none of the methods {', '.join(known)}")
-        known[state["phase"]](name, {key: value for key, value in state.items() if key != "phase"})
+        own = {key: value for key, value in state.items() if key not in ("phase", "kept_bytes")}
+        known[state["phase"]](name, own)
 
     one = entries({
         "W": array(1, width), "lowest": real, "highest": real, "last": last_state,

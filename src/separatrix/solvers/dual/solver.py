@@ -52,7 +52,7 @@ class DualSolver(Solver):
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
             if loss.column_loss is not None and has_dual(loss.column_loss):
-                remedy = "CoordinateAscent()"
+                remedy = "DualAscent()"
             many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
                 f"{name} knows the dual of 'hinge', and for two classes of 'squared_hinge' "
