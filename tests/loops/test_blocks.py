@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from separatrix import L2, ArraySource, Objective, get_loss, loops
 from separatrix.data.validation import check_rows
+from separatrix.losses import MultiLabel
 from separatrix.numeric.threads import n_threads, ordered_sum, run_on_threads
 from separatrix.objective.sums import ValueGradient
 
@@ -54,6 +55,22 @@ def test_bits_are_those_of_blocks_added_in_order(layout, loss, classes, weighted
             at = objective.value_and_gradient(W)
             assert (at.value, at.mistakes) == (plain[0] / source.weight_sum, plain[1])
             np.testing.assert_array_equal(at.gradient, plain[2] / source.weight_sum)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("weighted", [True, False])
+def test_bits_of_labels_are_those_of_blocks_added_in_order(layout, weighted, small_blocks):
+    X, _ = table()
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random((len(X), 5)) < 0.3, 1, -1).astype(np.int8)
+    weight = rng.integers(0, 3, len(y)).astype(float) if weighted else None
+    W, loss = rng.standard_normal((5, X.shape[1] + 1)), MultiLabel(get_loss("logistic"))
+    for threads in (1, 2, 50):
+        source = ArraySource(layout(X), y, np.arange(5)[:, None], weight, threads)
+        plain = ordered_sum(ValueGradient(loss, W).of, source._parts, 1)
+        at = Objective(loss, L2(0.0), source).value_and_gradient(W)
+        assert (at.value, at.mistakes) == (plain[0] / source.weight_sum, plain[1])
+        np.testing.assert_array_equal(at.gradient, plain[2] / source.weight_sum)
 
 
 def test_a_loss_of_ones_own_is_summed_in_python(small_blocks):

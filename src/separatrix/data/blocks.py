@@ -167,10 +167,10 @@ def check_numbers(y: AnyArray, classes: int) -> None:
     a loop may be called for every few rows.
     """
     if y.ndim == 2:
-        if y.shape[1] != classes or y.dtype != np.int8:
+        if y.shape[1] != classes or y.dtype != np.int8 or not y.flags.c_contiguous:
             raise ValueError(
-                f"y must have a column of -1 and +1, int8, for each of {classes} labels, got "
-                f"{y.dtype} of shape {y.shape}"
+                f"y must have a column of -1 and +1, int8, for each of {classes} labels, row after "
+                f"row in memory (C order), got {y.dtype} of shape {y.shape}"
             )
         return
     if classes <= 2 or not len(y):

@@ -220,8 +220,7 @@ class LBFGSRun:
         standardization, now = self.objective.checked_standardization(), self.iterate
         self.variables = standardization  # first let go of a factor as large as the new one
         rows = self.objective if now.of_all else self.sample
-        at_once = len(now.weights) * self.cost <= AT_ONCE
-        per_class = self._by_class and (now.renewed or at_once)
+        per_class = now.renewed and self._by_class
         self.variables = preconditioner(
             standardization, rows, now.hessian_at, per_class, self.vectors
         )
@@ -230,16 +229,31 @@ class LBFGSRun:
         """And look where to go from there: the gradient, a direction, the slope along it."""
         self.iterate = iterate
         self.gradient = self.variables.gradient(iterate.at.gradient)
-        self.direction, self.slope = self.vectors.two_loop(self.gradient, iterate.pairs)
+        self.direction, self.slope = self._two_loop(iterate.pairs)
+
+    def _two_loop(self, pairs: tuple[CurvaturePair, ...]) -> tuple[Array, float]:
+        """The direction, and the slope along it.
+
+        Classes or labels that do not see each other each have the curvature of their own steps. (On
+        a device that would take too many calls.)
+        """
+        gradient = self.gradient
+        coupled = self.objective.loss.column_loss is None
+        if len(gradient) == 1 or coupled or self.vectors is not HOST:
+            return self.vectors.two_loop(gradient, pairs)
+        columns = [
+            self.vectors.two_loop(gradient[c, None], column_pairs(pairs, c))
+            for c in range(len(gradient))
+        ]
+        direction = np.concatenate([direction for direction, _ in columns])
+        return direction, sum(slope for _, slope in columns)
 
     def _take(self, length: float, there: Array, then: Evaluation) -> None:
         """A step, of which the curvature along it is remembered."""
         now = self.iterate
         s, y = length * self.direction, self.variables.gradient(then.gradient) - self.gradient
-        pairs, ss = now.pairs, dot(s, s)
-        pair = CurvaturePair(s, y, dot(s, y), dot(y, y))
-        least = max(1e-14 * np.sqrt(ss) * np.sqrt(pair.yy), SMALLEST_NORMAL)
-        if pair.sy > least and pair.yy > SMALLEST_NORMAL:
+        pairs, pair = now.pairs, CurvaturePair(s, y, dot(s, y), dot(y, y))
+        if is_curved(pair):
             pairs = (*pairs, pair)[-self.memory :]
         elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
             pairs = ()
@@ -249,6 +263,19 @@ class LBFGSRun:
                 there, then, pairs, now.hessian_at, now.age + 1, decrements, now.renewed, now.of_all
             )
         )
+
+
+def is_curved(pair: CurvaturePair) -> bool:
+    """Whether the gradient changed along the step, by more than rounding."""
+    least = max(1e-14 * np.sqrt(dot(pair.s, pair.s)) * np.sqrt(pair.yy), SMALLEST_NORMAL)
+    return bool(pair.sy > least and pair.yy > SMALLEST_NORMAL)
+
+
+def column_pairs(pairs: tuple[CurvaturePair, ...], column: int) -> list[CurvaturePair]:
+    """The pairs of one class or label."""
+    parts = [(pair.s[column, None], pair.y[column, None]) for pair in pairs]
+    own = [CurvaturePair(s, y, dot(s, y), dot(y, y)) for s, y in parts]
+    return list(filter(is_curved, own))
 
 
 def warm_start_on_sample(
