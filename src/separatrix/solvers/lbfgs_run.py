@@ -220,7 +220,8 @@ class LBFGSRun:
         standardization, now = self.objective.checked_standardization(), self.iterate
         self.variables = standardization  # first let go of a factor as large as the new one
         rows = self.objective if now.of_all else self.sample
-        per_class = now.renewed and self._by_class
+        cheap = len(now.weights) * self.cost <= AT_ONCE
+        per_class = self._by_class and (now.renewed or cheap)
         self.variables = preconditioner(
             standardization, rows, now.hessian_at, per_class, self.vectors
         )
