@@ -44,8 +44,8 @@ class LBFGS(Solver):
     every few steps: from the start if that costs a few evaluations, else only if progress is slow
     without it; on all rows if it is slow even so. All classes share the mean of their second
     derivatives. If the loss is a sum of columns, one per class or label, each has its own when they
-    are updated, or at once if that is cheap, as a row with curvature for one class may have none for
-    another; and each keeps the curvature of its own steps, so that all take about as many steps
+    are updated, or at once if that is cheap, as a row with curvature for one class may have none
+    for another; and each keeps the curvature of its own steps, so that all take about as many steps
     together as the slowest alone. Instead of zeros it starts at the minimum of the sample. Large
     float32 data is summed in float32 far from the minimum, twice as fast; these steps are reported
     as one step, whose values are exact.
