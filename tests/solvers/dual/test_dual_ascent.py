@@ -198,7 +198,6 @@ def test_what_cannot_work_is_refused_with_a_remedy():
         (problem(X, y, "perceptron"), r"not of 'perceptron'; use GradientDescent\(batch_size=1\)"),
         (problem(X, y, "squared"), r"not of 'squared'; use LBFGS"),
         (problem(*three, "logistic"), "not of 'logistic' for 3 classes; use LBFGS"),
-        (problem(*three, "squared_hinge"), "'squared_hinge' for 3 classes; use CoordinateAscent"),
         (Objective(Mine(), L2(0.1), problem(X, y).source), "not of Mine.*GradientDescent"),
     ):
         with pytest.raises(ValueError, match=message):

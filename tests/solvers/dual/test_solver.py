@@ -107,10 +107,11 @@ def test_each_refuses_what_it_cannot_do_by_its_own_name(solver):
 def test_what_only_one_of_them_cannot_do(monkeypatch):
     three = problem(*rows(0, k=3))
     with pytest.raises(
-        ValueError, match=r"knows the dual .*'squared_hinge' for 3 classes; use CoordinateAscent"
+        ValueError, match=r"knows the dual .*'squared_hinge' for 3 classes; use DualAscent"
     ):
         ProximalPoint().check(problem(*rows(0, k=3), "squared_hinge"))
-    CoordinateAscent().check(problem(*rows(0, k=3), "squared_hinge"))
+    for solver in (CoordinateAscent(), DualAscent()):
+        solver.check(problem(*rows(0, k=3), "squared_hinge"))
     with pytest.raises(ValueError, match=r"'logistic' never reach; use Newton\(\)"):
         InteriorPoint().check(problem(*rows(0), "logistic"))
     InteriorPoint().check(three)

@@ -68,7 +68,7 @@ def column_iterates(
     ``begun`` has states of other methods from which the columns begin, or None.
     """
     columns = [objective.column(c) for c in range(len(W))]
-    known = [{"W": W[c, None], "last": last} for c, last in enumerate(begun)]
+    known: list[State] = [{"W": W[c, None], "last": last} for c, last in enumerate(begun)]
     gap = J = np.inf
     if state is not None:
         known, (gap, J) = state["columns"], state["gap"]
