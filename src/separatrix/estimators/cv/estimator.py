@@ -147,7 +147,11 @@ class LinearClassifierCV(SparseModel):
     intercept_ : array (1,) or (k,)
         Biases.
     classes_ : array (k,)
-        The labels; of two, the larger is +1.
+        The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
+        numbers of its columns, (q,).
+    multilabel_ : bool
+        Whether the fit was to an indicator matrix: one penalty is chosen for all labels, and folds
+        are not stratified.
     decision_ : Decision
         How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     objective_ : float
