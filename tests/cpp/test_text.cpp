@@ -26,7 +26,7 @@ void test_decimals() {
       number.insert(size_t(tests::below(digits + 1)), ".");
       number += "e" + std::to_string(power) + "\n";
       double value = 0.0;
-      const char* const end = parse_decimal(number.c_str(), value);
+      const char* const end = parse_decimal(number.c_str(), number.c_str() + number.size(), value);
       check(end == number.c_str() + number.size() - 1 && value == std::strtod(number.c_str(), nullptr),
             "decimal: " + number);
     }

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class Bytes(Protocol):
 
     def read(self, nbytes: int, /) -> bytes:
         """Up to ``nbytes`` more bytes, or all that are left."""
+
+    def readinto(self, into: Any, /) -> int:
+        """Up to as many bytes as there is room for; 0 at the end."""
 
 
 Opener = Callable[[Path], AbstractContextManager[Bytes]]
@@ -67,19 +70,25 @@ def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
 
     Line ends between quotes end no row. A value is quoted if a quote is its first character.
     """
-    text, wanted, start = b"", size, 0
-    while more := file.read(wanted):
-        text += more
-        end = _end_of_rows(text, delimiter.encode())
+    room, count = memoryview(bytearray(2 * size)), 0
+    wanted, start = size, 0
+    while more := file.readinto(room[count : count + wanted]):
+        count += more
+        end = _end_of_rows(room[:count], delimiter)
         if end:
-            yield text[:end]
-            text, wanted, start = text[end:], size, start + end
-        elif len(text) > LONGEST_ROW:
-            raise RowWithoutEnd(start, _why_so_long(text))
+            yield bytes(room[:end])
+            rest = bytes(room[end:count])
+            wanted, start, count = size, start + end, len(rest)
+            room[:count] = rest
+        elif count > LONGEST_ROW:
+            raise RowWithoutEnd(start, _why_so_long(bytes(room[:count])))
         else:
-            wanted = min(len(text), LONGEST_ROW + size - len(text))
-    if text:
-        if not _end_of_rows(text + b"\n", delimiter.encode()) > len(text):
+            wanted = min(count, LONGEST_ROW + size - count)
+        if len(room) < count + wanted:
+            larger = memoryview(bytearray(count + wanted))
+            larger[:count], room = room[:count], larger
+    if text := bytes(room[:count]):
+        if not _end_of_rows(memoryview(text + b"\n"), delimiter) > len(text):
             raise RowWithoutEnd(start, OPEN_QUOTE.format("never closed"))
         yield text
 
@@ -123,12 +132,10 @@ def split_rows(text: bytes, delimiter: str) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _end_of_rows(text: bytes, delimiter: bytes) -> int:
+def _end_of_rows(text: memoryview, delimiter: str) -> int:
     """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
-    if b'"' not in text:
-        return _end_of_lines(text, 0, len(text))
-    end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter.decode())
-    return _end_beside_odd_quotes(text, delimiter) if end is None else end
+    end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter)
+    return _end_beside_odd_quotes(bytes(text), delimiter.encode()) if end is None else end
 
 
 def _end_beside_odd_quotes(text: bytes, delimiter: bytes) -> int:
