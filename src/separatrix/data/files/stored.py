@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numeric.types import AnyArray, Ints
+from ...numeric.types import Ints
 from ...rows import host_rows_of, rows_of
 from ..blocks import Block
 from ..class_moments import RunningMoments
@@ -23,7 +23,7 @@ from .cutting import cut
 from .encoding.codes import LabelCodes
 from .encoding.decoding import decoded, refuse_mixed
 from .encoding.encoding import Encoding
-from .encoding.label_sets import target_names
+from .encoding.label_sets import Labels, target_names
 from .facts import Facts, check_weights
 from .held_out import held_out
 from .prefetch import prefetched
@@ -156,7 +156,7 @@ class StoredRows:
         self.facts, self._read_before = facts, True
         return encoding
 
-    def _codes_of(self, y: AnyArray | None, n: int, where: Place) -> Ints:
+    def _codes_of(self, y: Labels | None, n: int, where: Place) -> Ints:
         return np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
 
     def _to_dict(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
 from .assembly import Assembly
 from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
-from .label_sets import Target, labels_of, target_names
+from .label_sets import Labels, Target, labels_of, plain_labels, target_names
 
 if TYPE_CHECKING:
     from ..readers.wide import Batch
@@ -39,11 +39,16 @@ class Encoded(NamedTuple):
     """Rows as numbers."""
 
     X: RowsLike
-    y: AnyArray | None
-    """Labels as the table has them."""
+    labels: Labels | None
+    """As the table has them."""
     weight: Array | None
     unknown: dict[str, int]
     """Values that the dictionary of their column does not have, by column: their features are 0."""
+
+    @property
+    def y(self) -> AnyArray | None:
+        """The label of every row."""
+        return None if self.labels is None else plain_labels(self.labels)
 
 
 @dataclass(frozen=True)

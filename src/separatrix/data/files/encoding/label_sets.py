@@ -6,15 +6,30 @@ So rows with several labels are coded, counted, cached and held out like rows wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....numeric.types import AnyArray
+from ....numeric.types import AnyArray, Ints
 from ..readers.reader import Place
 
 Target = str | tuple[str, ...] | None
 """The column of labels, or several columns of 0 and 1."""
+
+
+class CodedLabels(NamedTuple):
+    """Labels of rows as numbers among a few words, some of which may be in none of the rows."""
+
+    words: AnyArray
+    codes: Ints
+
+
+Labels = AnyArray | CodedLabels
+
+
+def plain_labels(labels: Labels) -> AnyArray:
+    """The label of every row."""
+    return labels.words[labels.codes] if isinstance(labels, CodedLabels) else labels
 
 
 def as_target(given: Any) -> Any:
@@ -36,7 +51,7 @@ def target_names(target: Target) -> list[str]:
     return [target] if isinstance(target, str) else list(target)
 
 
-def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> AnyArray:
+def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> Labels:
     """The label of every row, or its labels as a word of 0 and 1."""
     from .columns import labels, whole_column
 
@@ -44,7 +59,7 @@ def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> AnyArr
         return labels(whole_column(batch, target, coded=True), target, place)
     digits = np.empty((batch.num_rows, len(target)), dtype=np.uint8)
     for j, name in enumerate(target):
-        values = labels(whole_column(batch, name), name, place)
+        values = plain_labels(labels(whole_column(batch, name), name, place))
         known = values.dtype.kind in "biuf"
         wrong = np.flatnonzero(~((values == 0) | (values == 1))) if known else np.arange(1)
         if len(values) and len(wrong):

@@ -31,7 +31,7 @@ from .columns import (
 from .dates import PARTS, date_parts
 from .encoders import DATE_PARTS, Column, DateParts, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
-from .label_sets import labels_of, target_names
+from .label_sets import Labels, labels_of, target_names
 from .options import EncodingOptions
 
 SOME_VALUES = 1 << 20  # numbers that are looked at together: 8 MB
@@ -88,13 +88,13 @@ class Survey:
         batch: Batch,
         place: Place = Place(),  # noqa: B008 (frozen)
         given: Array | None = None,
-    ) -> tuple[AnyArray | None, Array | None]:
+    ) -> tuple[Labels | None, Array | None]:
         """Look at some more rows. Returns their labels and weights.
 
         Weights may be ``given`` for a table that has no column of them.
         """
         options = self.options
-        y = None
+        y: Labels | None = None
         if options.target is not None:
             y = labels_of(batch, options.target, place)
         if options.weight is not None:

@@ -49,7 +49,7 @@ class RowWithoutEnd(Exception):
 
 def rows_of_file(
     path: Path, opened: Opener, delimiter: str, size: int
-) -> Generator[bytes, None, None]:
+) -> Generator[memoryview, None, None]:
     """The text of a file as ``row_chunks`` has it; errors name the file, and the line if known."""
     try:
         with opened(path) as file:
@@ -65,32 +65,35 @@ def rows_of_file(
         ) from error
 
 
-def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
+def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[memoryview]:
     """All of the text, about ``size`` bytes at a time; lines may end with LF, CR LF or CR.
 
     Line ends between quotes end no row. A value is quoted if a quote is its first character.
     """
-    room, count = memoryview(bytearray(2 * size)), 0
-    wanted, start = size, 0
+    room, count, wanted, start = _room(size), 0, size, 0
     while more := file.readinto(room[count : count + wanted]):
         count += more
-        end = _end_of_rows(room[:count], delimiter)
+        text, wanted = room[:count], size
+        end = _end_of_rows(text, delimiter)
         if end:
-            yield bytes(room[:end])
-            rest = bytes(room[end:count])
-            wanted, start, count = size, start + end, len(rest)
-            room[:count] = rest
+            yield text[:end]
+            start, count = start + end, count - end
         elif count > LONGEST_ROW:
-            raise RowWithoutEnd(start, _why_so_long(bytes(room[:count])))
+            raise RowWithoutEnd(start, _why_so_long(bytes(text)))
         else:
             wanted = min(count, LONGEST_ROW + size - count)
-        if len(room) < count + wanted:
-            larger = memoryview(bytearray(count + wanted))
-            larger[:count], room = room[:count], larger
-    if text := bytes(room[:count]):
-        if not _end_of_rows(memoryview(text + b"\n"), delimiter) > len(text):
+        room = _room(count + wanted)  # who has the text may keep it
+        room[:count] = text[end:]
+    if count:
+        text = memoryview(bytes(room[:count]) + b"\n")
+        if not _end_of_rows(text, delimiter) > count:
             raise RowWithoutEnd(start, OPEN_QUOTE.format("never closed"))
-        yield text
+        yield text[:count]
+
+
+def _room(size: int) -> memoryview:
+    """New memory, which nothing is written to."""
+    return np.empty(size, dtype=np.uint8).data
 
 
 def _why_so_long(text: bytes) -> str:
