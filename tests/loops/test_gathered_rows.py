@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 
 from separatrix.loops.gathered_rows import gather_rows
 
-
 SHAPES = [(5, 3, 40), (1, 0, 3), (0, 1, 3), (3, 2, 1), (2, 2, 0), (0, 0, 3)]
 
 
