@@ -70,12 +70,13 @@ def test_a_class_that_is_held_out_as_a_whole_is_found(tmp_path):
     """The error names the line of its first row."""
     for at in range(40):
         path = csv_of(tmp_path / "t.csv", labels(at=(at,)))
+        said = ""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ColumnWarning)
                 separatrix.read(path, target="y", validation=0.2)
         except ValueError as error:
-            said = f"every row of the class 'yse' (the first is in {path}, line {at + 2})"
-            assert said in str(error)
-            return
-    pytest.fail("no row was held out")
+            said = str(error)
+        if said:
+            break
+    assert f"every row of the class 'yse' (the first is in {path}, line {at + 2})" in said
