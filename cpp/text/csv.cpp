@@ -90,7 +90,8 @@ class Parser {
     const uint32_t ends = bytes.equal(delimiter_) | bytes.equal('\n');
     if (!ends) return nullptr;
     const auto size = size_t(std::countr_zero(ends));
-    if (kind != kNumber && (ends ^ (ends - 1)) & (bytes.equal('"') | bytes.equal('\r'))) return nullptr;
+    const uint32_t up_to_end = ends ^ (ends - 1);
+    if (kind != kNumber && up_to_end & (bytes.equal('"') | bytes.equal('\r'))) return nullptr;
     return add_short(p, size, kind, slot, numbers) ? p + size : nullptr;
   }
 
