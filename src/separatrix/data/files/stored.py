@@ -19,10 +19,11 @@ from ..class_moments import RunningMoments
 from .cache.blocks import CachedBlocks
 from .cache.index import CacheDamaged
 from .cutting import cut
+from .encoding.coded_labels import Labels
 from .encoding.codes import LabelCodes
 from .encoding.decoding import decoded, refuse_mixed
 from .encoding.encoding import Encoding
-from .encoding.label_sets import Labels, target_names
+from .encoding.label_sets import target_names
 from .facts import Facts, check_weights
 from .held_out import held_out
 from .memory import memory_told

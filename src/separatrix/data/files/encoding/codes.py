@@ -11,7 +11,7 @@ from ....numeric.types import AnyArray, Ints
 from ...containers import missing
 from ...labels import LONGEST_LABEL, ends_with_nul, small_integer_classes, too_long
 from ..readers.reader import Place
-from .label_sets import CodedLabels, Labels
+from .coded_labels import CodedLabels, Labels
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
 FEW_LABELS = 8  # up to which comparing with each is faster than a sort

@@ -13,7 +13,7 @@ from ...labels import LARGEST_WHOLE, LONGEST_LABEL, ends_with_nul, too_long
 from ..readers.reader import Place
 from ..readers.tables import check_decoded, kind_is_text
 from ..readers.wide import FEW_ROWS, Batch, WideBatch, doubles
-from .label_sets import CodedLabels, Labels
+from .coded_labels import CodedLabels, Labels
 
 NUMBERS = frozenset(
     type.id

@@ -11,9 +11,9 @@ from ....numeric.types import AnyArray, Array
 from ....rows import HostRowsLike, RowsLike, host_rows_of
 from ...validation import all_finite
 from ..readers.reader import Place, Reader, TableReader
+from .coded_labels import Labels, plain_labels
 from .encoders import Number
 from .encoding import Encoding
-from .label_sets import Labels, plain_labels
 
 
 class Decoded(NamedTuple):

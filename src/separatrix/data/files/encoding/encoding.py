@@ -21,8 +21,9 @@ from ....rows import HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
 from .assembly import Assembly
+from .coded_labels import Labels, plain_labels
 from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
-from .label_sets import Labels, Target, labels_of, plain_labels, target_names
+from .label_sets import Target, labels_of, target_names
 
 if TYPE_CHECKING:
     from ..readers.wide import Batch

@@ -6,30 +6,16 @@ So rows with several labels are coded, counted, cached and held out like rows wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ....numeric.types import AnyArray, Ints
+from ....numeric.types import AnyArray
 from ..readers.reader import Place
+from .coded_labels import Labels, plain_labels
 
 Target = str | tuple[str, ...] | None
 """The column of labels, or several columns of 0 and 1."""
-
-
-class CodedLabels(NamedTuple):
-    """Labels of rows as numbers among a few words, some of which may be in none of the rows."""
-
-    words: AnyArray
-    codes: Ints
-
-
-Labels = AnyArray | CodedLabels
-
-
-def plain_labels(labels: Labels) -> AnyArray:
-    """The label of every row."""
-    return labels.words[labels.codes] if isinstance(labels, CodedLabels) else labels
 
 
 def as_target(given: Any) -> Any:

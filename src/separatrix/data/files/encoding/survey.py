@@ -13,9 +13,10 @@ from ..held_out import held_out
 from ..readers.reader import Place
 from ..readers.wide import Batch
 from .category_surveys import CategorySurvey, ColumnSurvey, DateSurvey, HashSurvey
+from .coded_labels import Labels
 from .columns import NUMBERS, category_type, running_total, weights, whole_column
 from .encoding import Encoding
-from .label_sets import Labels, labels_of, target_names
+from .label_sets import labels_of, target_names
 from .number_survey import NumberSurvey
 from .options import EncodingOptions
 
