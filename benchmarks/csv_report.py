@@ -100,7 +100,7 @@ def reading(path: Path, options: dict[str, Any]) -> Calls:
 
 def cached(path: Path, folder: Path, options: dict[str, Any]) -> Calls:
     """A pass over the cache of decoded blocks, and reads of its bytes."""
-    source = separatrix.read(path, target="target", cache=folder, **options)
+    source: Any = separatrix.read(path, target="target", cache=folder, **options)
     passed(source)  # which checks all blocks once
     (file,) = folder.glob("*.blocks")
     room = bytearray(BUFFER)
