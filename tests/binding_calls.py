@@ -294,7 +294,9 @@ CALLS = [
     call("csv_end", lambda: {"text": np.frombuffer(b"1,2\n", dtype=np.uint8),
                              "delimiter": ord(",")}, free={"text"}),
     call("gather_rows", lambda: {
-        "values": np.ones((3, 2)), "features": np.zeros((3, 2), dtype=np.int32),
+        "numbers": np.ones((2, 1)), "number_features": np.array([1]),
+        "values": np.ones((2, 2)), "features": np.array([[0, 0], [2, 3]]),
+        "order": np.array([1, 0, 2]), "n_features": 4,
         "data": np.zeros(6), "indices": np.zeros(6, dtype=np.int32),
         "indptr": np.zeros(3, dtype=np.int32),
     }, "data indices indptr"),

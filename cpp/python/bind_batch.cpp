@@ -288,20 +288,36 @@ void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::tuple c
 }
 
 // How many values are not 0: they are gathered row by row, with room for all.
-int64_t gathered(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
-                 nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> features,
-                 Output data,
+int64_t gathered(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> numbers,
+                 Longs number_features,
+                 nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
+                 nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> features,
+                 Longs order, int64_t n_features, Output data,
                  nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indices,
                  nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> indptr) {
-  const Size columns{"columns", int64_t(values.shape(0))}, n{"rows", int64_t(values.shape(1))};
-  const Size room{"values", checked_product(columns.value, n.value)};
-  check_arrays({{"values", values, {columns, n}}, {"features", features, {columns, n}},
-                {"data", data, {room}}, {"indices", indices, {room}},
+  const Size n{"rows", int64_t(numbers.shape(0))};
+  const Size of_numbers{"columns of numbers", int64_t(numbers.shape(1))};
+  const Size others{"other columns", int64_t(values.shape(0))};
+  const Size all{"columns", of_numbers.value + others.value};
+  const Size room{"values", checked_product(all.value, n.value)};
+  check_arrays({{"numbers", numbers, {n, of_numbers}},
+                {"number_features", number_features, {of_numbers}},
+                {"values", values, {others, n}}, {"features", features, {others, n}},
+                {"order", order, {all}}, {"data", data, {room}}, {"indices", indices, {room}},
                 {"indptr", indptr, {{"rows + 1", n.value + 1}}}});
+  check_below("order", order.data(), all.value, all.value);
   expect(room.value <= INT32_MAX, "values: expected fewer than 2**31");
-  nb::gil_scoped_release free;
-  return gather_rows(values.data(), features.data(), columns.value, n.value, data.data(),
-                     indices.data(), indptr.data());
+  expect(n_features <= INT32_MAX, "n_features: expected fewer than 2**31");
+  const Gathered from{n.value, of_numbers.value, others.value, numbers.data(),
+                      number_features.data(), values.data(), features.data(), order.data(),
+                      n_features};
+  int64_t count;
+  {
+    nb::gil_scoped_release free;
+    count = gather_rows(from, data.data(), indices.data(), indptr.data());
+  }
+  expect(count >= 0, "features: expected numbers below n_features");
+  return count;
 }
 
 }  // namespace
@@ -334,8 +350,9 @@ void bind_batch(nb::module_& m) {
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());
   m.def("copy_columns", &copy_of_columns, "rows"_a, "place"_a, "next"_a.noconvert(), "columns"_a);
-  m.def("gather_rows", &gathered, "values"_a, "features"_a, "data"_a.noconvert(),
-        "indices"_a.noconvert(), "indptr"_a.noconvert());
+  m.def("gather_rows", &gathered, "numbers"_a, "number_features"_a, "values"_a, "features"_a,
+        "order"_a, "n_features"_a, "data"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert());
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;
   flaws["offsets"] = int(kOffsets);

@@ -6,9 +6,20 @@
 
 namespace separatrix {
 
-// Column after column, a value and its feature for each of n rows. Zeros are left out; data and
-// indices need room for all values. Returns how many are not 0.
-int64_t gather_rows(const double* values, const int32_t* features, int64_t columns, int64_t n,
-                    double* data, int32_t* indices, int32_t* indptr);
+// Columns of two kinds for n rows: numbers, row after row, whose features are fixed; and others,
+// column after column, each value with a feature.
+struct Gathered {
+  int64_t n, number_columns, other_columns;
+  const double* numbers;            // (n, number_columns)
+  const int64_t* number_features;   // (number_columns,)
+  const double* values;             // (other_columns, n)
+  const int64_t* features;          // (other_columns, n)
+  const int64_t* order;             // of all columns: numbers first, then the others, from 0 on
+  int64_t n_features;
+};
+
+// Zeros are left out; data and indices need room for all values. Returns how many are not 0, or -1
+// if one of these belongs to no feature.
+int64_t gather_rows(const Gathered& from, double* data, int32_t* indices, int32_t* indptr);
 
 }  // namespace separatrix

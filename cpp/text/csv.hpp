@@ -3,35 +3,17 @@
 // Whatever could be read in more than one way is refused, and the caller asks Arrow's parser. So a
 // text that is accepted here has the values that Arrow would find.
 //
-// Compiled once, in text/csv.cpp: it reads byte by byte at every level.
+// Compiled once, in text/csv.cpp: 16 bytes are compared at once at every level.
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "text/word_table.hpp"
 
 namespace separatrix {
 
 // What becomes of a column.
 enum CsvKind : uint8_t { kSkip = 0, kNumber = 1, kWord = 2 };
-
-// The distinct words of a column, numbered in order of their first occurrence.
-class WordTable {
- public:
-  // The number of a word. Negative if too many words have similar hashes.
-  int32_t number_of(const char* word, size_t size);
-
-  std::vector<int32_t> offsets{0};  // of each word, and the end of the last
-  std::string text;                 // all words, one after another
-
- private:
-  struct Slot {
-    uint32_t hash;
-    int32_t number = -1;  // none
-  };
-  void grow();
-  std::vector<Slot> slots_ = std::vector<Slot>(64);  // open addressing; a power of two
-};
 
 // Rows of a text. A missing number is NaN, a missing word has the code -1.
 struct CsvRows {

@@ -43,7 +43,7 @@ const char* parse_query(const char* p) {
 
 // One index:value after another, from the end of the label to the end of the line or its comment;
 // null if there is a flaw.
-const char* parse_entries(const char* p, int64_t first_index, int64_t features,
+const char* parse_entries(const char* p, const char* end, int64_t first_index, int64_t features,
                           SvmlightRows& rows, const char*& word) {
   int64_t before = first_index - 1, entries = rows.entries, left_out = rows.left_out;
   p = skip_blanks(p);
@@ -58,7 +58,7 @@ const char* parse_entries(const char* p, int64_t first_index, int64_t features,
     p = parse_index(p, index);
     if (p == word || *p != ':') return fail(kFeature);
     double value;
-    p = parse_decimal(p + 1, value);
+    p = parse_decimal(p + 1, end, value);
     if (!p || !ends_word(*p) || !std::isfinite(value)) return fail(kValue);
     if (index < first_index || index - first_index > kLastIndex) return fail(kIndexRange);
     if (index <= before) return fail(kIndexOrder);
@@ -138,12 +138,12 @@ void parse_svmlight(const char* text, int64_t size, int64_t first_index, int64_t
       }
       const char* word = p;
       double& label = rows.labels[rows.rows];
-      p = parse_decimal(p, label);
+      p = parse_decimal(p, end, label);
       if (!p || !ends_word(*p) || !std::isfinite(label)) {
         rows.flaw = kLabel;
         p = nullptr;
       } else {
-        p = parse_entries(p, first_index, features, rows, word);
+        p = parse_entries(p, end, first_index, features, rows, word);
       }
       if (!p) {
         rows.at = word - text;

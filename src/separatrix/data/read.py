@@ -175,6 +175,7 @@ def read(
     with told_as(reader.name, reader.spool):
         source = FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
     _warn_of_columns(source.rows.encoding, source.n_rows, categorical)
+    _warn_of_labels(source)
     return source
 
 
@@ -190,6 +191,17 @@ def _warn_of_columns(encoding: Any, n_rows: int, categorical: Any) -> None:
     named = categorical if isinstance(categorical, Mapping) else ()
     for found in suspects(encoding, n_rows, named):
         warnings.warn(f"{found.what}: {found.advice}", ColumnWarning, stacklevel=3)
+
+
+def _warn_of_labels(source: FileSource) -> None:
+    """Warn of labels that are probably mistyped."""
+    encoding = source.rows.encoding
+    if encoding is None:
+        return
+    from .files.encoding.suspects import ColumnWarning, doubtful_labels
+
+    for said in doubtful_labels(source.rows, encoding.target, source.length):
+        warnings.warn(said, ColumnWarning, stacklevel=3)
 
 
 def reading_of(model: Any) -> Reading:

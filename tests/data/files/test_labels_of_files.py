@@ -28,7 +28,7 @@ def write(path, labels):
 
 def test_text_labels_that_look_like_numbers_are_text_where_the_fit_had_text(tmp_path):
     words = Y.astype(str).tolist()
-    mixed = write(tmp_path / "mixed.csv", ["x", *words[1:]])
+    mixed = write(tmp_path / "mixed.csv", ["x", "x", *words[2:]])
     fit = LinearClassifier().fit(separatrix.read(mixed, target="y"))
     assert fit.classes_.tolist() == ["0", "1", "x"]
     alike = write(tmp_path / "alike.csv", words)

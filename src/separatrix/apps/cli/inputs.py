@@ -101,8 +101,8 @@ class Options:
         return (self.format or known_format(paths[0])) in (*TABLES, None)
 
     def doubts(self, source: Any) -> list[dict[str, str]]:
-        """Columns that are probably dates or names of rows, as findings."""
-        from ...data.files.encoding.suspects import suspects
+        """Columns that are probably dates or names of rows, and doubtful labels, as findings."""
+        from ...data.files.encoding.suspects import doubtful_labels, suspects
 
         encoding = getattr(source.reading, "encoding", None)
         found = []
@@ -116,6 +116,11 @@ class Options:
             cause = "dates as categories" if each.is_dates else "a name as a category"
             sentence = f"{each.what[0].upper()}{each.what[1:]}: {advice}."
             found.append({"cause": cause, "sentence": sentence})
+        rows: Any = getattr(source, "rows", None)
+        if encoding is not None and hasattr(rows, "lone_labels"):
+            for said in doubtful_labels(rows, encoding.target, source.n_rows):
+                sentence = f"{said[0].upper()}{said[1:]}."
+                found.append({"cause": "a class of one row", "sentence": sentence})
         return found
 
     def say_doubts(self, source: Any) -> None:

@@ -133,6 +133,26 @@ class Facts:
         """Codes of labels that have a row of non-zero weight."""
         return sorted({*self.counts[0], *self.counts[1]})
 
+    @property
+    def size(self) -> str:
+        """Numbers of rows and values, in words."""
+        return f"{self.n_rows} rows with {self.n_values} values"
+
+    @property
+    def nothing(self) -> str:
+        """Why there are no rows to train on."""
+        if not self.n_rows:
+            return "no row was read; expected some: does a file contain only its header?"
+        if any(self.counts[1].values()):
+            return (
+                f"validation={self.share:g} holds out every row of weight > 0, of {self.n_rows}; "
+                "expected some to train on: hold out fewer, or read more rows."
+            )
+        return (
+            f"the weights of all {self.n_rows} rows are 0; expected some above 0: no row is left "
+            "to learn from."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

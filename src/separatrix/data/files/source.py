@@ -161,9 +161,11 @@ class FileSource(Source):
             )
         lost = sorted(set(facts.counts[1]) - set(facts.counts[0]))
         if lost and self.labels is None:
+            place = self.rows.place_of(values[lost[0]])
             raise ValueError(
-                f"validation={facts.share:g} holds out every row of the class {values[lost[0]]!r}: "
-                "expected some of every class to train on; hold out a smaller share."
+                f"validation={facts.share:g} holds out every row of the class {values[lost[0]]!r}"
+                f"{place and f' (the first is in {place})'}: expected some of every class to train "
+                "on; hold out a smaller share, or mend the label."
             )
 
     @property

@@ -6,29 +6,31 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numeric.types import AnyArray, Ints
+from ...numeric.types import Ints
 from ...rows import host_rows_of, rows_of
 from ..blocks import Block
 from ..class_moments import RunningMoments
 from .cache.blocks import CachedBlocks
-from .cache.file import DecodedCache
 from .cache.index import CacheDamaged
 from .cutting import cut
+from .encoding.coded_labels import Labels
 from .encoding.codes import LabelCodes
 from .encoding.decoding import decoded, refuse_mixed
 from .encoding.encoding import Encoding
 from .encoding.label_sets import target_names
 from .facts import Facts, check_weights
 from .held_out import held_out
+from .memory import memory_told
 from .prefetch import prefetched
-from .readers.formats import FORMATS, kept_format
+from .readers.formats import kept_format
 from .readers.reader import Place, Reader, SharedFiles, TableReader, TypesRefuted
+from .restored import restored
 from .thresholds import KEPT_BYTES, LONG_DECODING, MANY_DECODINGS
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class StoredRows:
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
+        self._places: dict[Any, str] = {}
         self.moments, self._decodings, self._seconds = None, 0, 0.0
         self._may_keep = cache is None and isinstance(reader, TableReader)
         identity = {} if cache is None else self._identity()
@@ -86,7 +89,7 @@ class StoredRows:
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             where = f"{reader.files}: " if isinstance(reader, SharedFiles) else ""
-            raise ValueError(where + _nothing(self.facts))
+            raise ValueError(where + self.facts.nothing)
 
     def _identity(self) -> dict[str, Any]:
         """The rows and how they are decoded, as plain data: a cache belongs to one identity."""
@@ -110,7 +113,7 @@ class StoredRows:
 
     def _survey_and_decode(self) -> None:
         if self.options is not None and self.encoding is None:
-            with _memory_told(self.block_rows):
+            with memory_told(self.block_rows):
                 self.encoding = self._surveyed(self.options)
         if not self._read_before:
             try:
@@ -156,7 +159,7 @@ class StoredRows:
         self.facts, self._read_before = facts, True
         return encoding
 
-    def _codes_of(self, y: AnyArray | None, n: int, where: Place) -> Ints:
+    def _codes_of(self, y: Labels | None, n: int, where: Place) -> Ints:
         return np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
 
     def _to_dict(self) -> dict[str, Any]:
@@ -173,44 +176,41 @@ class StoredRows:
         cache = self._cached.cache
         if cache is None:
             return False
+        of_table = self.options is not None or self.encoding is not None
         try:
-            self._restore(cache)
+            found = restored(cache, self.validation, self.encoding, of_table)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             damage = CacheDamaged("the metadata of the cache does not match its rows")
             damage.__cause__ = error
             self._cached.give_up(damage)
             return False
+        self.codes, self.facts, self.encoding, self.moments, self.format = found
         return True
-
-    def _restore(self, cache: DecodedCache) -> None:
-        """Restore everything, or raise and change nothing: data from a file is not trusted."""
-        about = cache.about
-        codes, facts = LabelCodes.from_list(about["labels"]), Facts.from_dict(about["facts"])
-        first = cache.blocks[0]
-        facts.check_layout(
-            [stored.n_rows for stored in cache.blocks],
-            "dense" if first.features is None else "csr",
-            first.dtype.name, cache.features, self.validation,
-        )  # fmt: skip
-        k, encoding, moments = len(codes.values), self.encoding, None
-        facts.check_codes(k, cache.codes)
-        if encoding is None and about["encoding"] is not None:
-            encoding = Encoding.from_dict(about["encoding"])
-        if about["moments"] is not None:
-            moments = RunningMoments.from_dict(about["moments"], k, facts.n_features)
-        if (encoding is None) != (self.options is None and self.encoding is None):
-            raise ValueError("an encoding is for tables, and tables need one")
-        if encoding is not None and encoding.n_features != facts.n_features:
-            raise ValueError("other features than rows have")
-        if about["format"] is not None and about["format"] not in FORMATS:
-            raise ValueError("no format")
-        self.codes, self.facts, self.format = codes, facts, about["format"]
-        self.encoding, self.moments = encoding, moments
 
     @property
     def labelled(self) -> bool:
         """Whether its rows have labels."""
         return bool(self.codes.values)
+
+    def lone_labels(self) -> list[Any]:
+        """Labels of a single row; rows of weight 0 are ignored."""
+        counts = Counter(self.facts.counts[0]) + Counter(self.facts.counts[1])
+        return [self.codes.values[code] for code in sorted(counts) if counts[code] == 1]
+
+    def place_of(self, label: Any) -> str:
+        """Where the first row with a label stands, "t.csv, line 5"; reads again up to that row.
+
+        Empty if it cannot be found: it is a part of a message that is to come in any case.
+        """
+        if label not in self._places:
+            self._places[label] = ""
+            with suppress(OSError, ValueError):
+                for piece in decoded(self._reader, self.encoding, self.dtype):
+                    rows = np.flatnonzero(piece.y == label)
+                    if len(rows):
+                        self._places[label] = piece.where.row(int(rows[0]))
+                        break
+        return self._places[label]
 
     @property
     def cached(self) -> bool:
@@ -222,7 +222,7 @@ class StoredRows:
             self.reader.check_unchanged()
             yield self.kept
             return
-        with _memory_told(self.block_rows):
+        with memory_told(self.block_rows):
             yield from self._cached.blocks(self._decoded, self._to_dict)
 
     def _read_all(self) -> None:
@@ -245,7 +245,7 @@ class StoredRows:
         """One block; if the cache is damaged, all rows are decoded again first."""
         cache = self._cached.cache
         if cache is not None:
-            with suppress(CacheDamaged), _memory_told(self.block_rows):
+            with suppress(CacheDamaged), memory_told(self.block_rows):
                 return cache.block(number)
             # The pass below finds the damage again and warns.
         found: Block | None = None
@@ -270,7 +270,7 @@ class StoredRows:
             self._leave_out_zeros()
         elif not facts.agrees(self.facts):
             raise ValueError(
-                f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or in "
+                f"{facts.size} were read, but {self.facts.size} in the first pass, or in "
                 "another order, or with other values, labels or weights; expected the same rows in "
                 "each pass: the data has changed meanwhile, so read it again, or with cache=, "
                 "which reads it once."
@@ -348,36 +348,5 @@ class StoredRows:
             yield Block(X, self._codes_of(y, n, where), check_weights(weight, n, where), 0)
 
 
-@contextmanager
-def _memory_told(block_rows: int | None) -> Iterator[None]:
-    """Add advice to a MemoryError."""
-    try:
-        yield
-    except MemoryError as error:
-        given = "the default" if block_rows is None else f"{block_rows}"
-        raise MemoryError(
-            f"there is not enough memory to read rows by blocks ({error or 'allocation failed'}): "
-            f"read with fewer rows at a time, block_rows= less than {given}, or dtype='float32'"
-        ) from error
-
-
 def _is_small(block: Block) -> bool:
     return block.rows.nbytes <= KEPT_BYTES
-
-
-def _counts(facts: Facts) -> str:
-    return f"{facts.n_rows} rows with {facts.n_values} values"
-
-
-def _nothing(facts: Facts) -> str:
-    if not facts.n_rows:
-        return "no row was read; expected some: does a file contain only its header?"
-    if any(facts.counts[1].values()):
-        return (
-            f"validation={facts.share:g} holds out every row of weight > 0, of {facts.n_rows}; "
-            "expected some to train on: hold out fewer, or read more rows."
-        )
-    return (
-        f"the weights of all {facts.n_rows} rows are 0; expected some above 0: no row is left to "
-        "learn from."
-    )

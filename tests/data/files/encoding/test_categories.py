@@ -13,7 +13,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.preprocessing import OneHotEncoder
 
 import separatrix
-from separatrix.data.files.encoding import survey as survey_module
+from separatrix.data.files.encoding import category_surveys
 from separatrix.data.files.encoding.encoding import Encoding
 from separatrix.data.files.encoding.options import EncodingOptions
 from separatrix.data.files.encoding.survey import Survey
@@ -163,7 +163,7 @@ def test_categories_of_a_frame_that_no_row_has_get_no_feature():
 
 
 def test_too_many_categories_are_refused_while_they_are_counted(monkeypatch):
-    monkeypatch.setattr(survey_module, "MOST_CATEGORIES", 20)
+    monkeypatch.setattr(category_surveys, "MOST_CATEGORIES", 20)
     table = pa.table({"url": [f"u{i}" for i in range(10_000)]})
     found = Survey(columns_of(table), EncodingOptions())
     first, second, third = table.to_batches(max_chunksize=7)[:3]
@@ -175,7 +175,7 @@ def test_too_many_categories_are_refused_while_they_are_counted(monkeypatch):
 
 
 def test_long_categories_are_refused(monkeypatch):
-    monkeypatch.setattr(survey_module, "MOST_CATEGORY_BYTES", 1000)
+    monkeypatch.setattr(category_surveys, "MOST_CATEGORY_BYTES", 1000)
     with pytest.raises(ValueError, match=r"'text' has .* categorical='hash'"):
         encoding_of(pa.table({"text": [f"{i}" * 60 for i in range(30)]}))
 

@@ -11,6 +11,7 @@ from ....numeric.types import AnyArray, Ints
 from ...containers import missing
 from ...labels import LONGEST_LABEL, ends_with_nul, small_integer_classes, too_long
 from ..readers.reader import Place
+from .coded_labels import CodedLabels, Labels
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
 FEW_LABELS = 8  # up to which comparing with each is faster than a sort
@@ -42,8 +43,14 @@ class LabelCodes:
         found._checked(np.array(values, dtype=object if str in kinds else None), Place())
         return found
 
-    def of(self, y: AnyArray, where: Place) -> Ints:
+    def of(self, y: Labels, where: Place) -> Ints:
         """The code of every label; ``where`` they were read is for errors."""
+        if isinstance(y, CodedLabels):
+            here = np.flatnonzero(np.bincount(y.codes, minlength=len(y.words)))
+            of_words = np.full(len(y.words), -1, dtype=np.int64)
+            of_words[here] = self.of(y.words[here], where)
+            rows: Ints = of_words[y.codes]
+            return rows
         y = self._checked(np.asarray(y), where)
         if not len(y):
             return np.empty(0, dtype=np.int64)

@@ -13,6 +13,7 @@ from ...labels import LARGEST_WHOLE, LONGEST_LABEL, ends_with_nul, too_long
 from ..readers.reader import Place
 from ..readers.tables import check_decoded, kind_is_text
 from ..readers.wide import FEW_ROWS, Batch, WideBatch, doubles
+from .coded_labels import CodedLabels, Labels
 
 NUMBERS = frozenset(
     type.id
@@ -227,8 +228,8 @@ def codes_of(column: pa.Array) -> tuple[Ints, list[Any]]:
     return codes.to_numpy(), values
 
 
-def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
-    """The target as an array: words or numbers; a label that is missing is an error."""
+def labels(column: pa.Array, name: str, place: Place) -> Labels:
+    """The target, words or numbers; a label that is missing is an error."""
     if kind_of(column.type) is None:
         raise ValueError(
             f"the target {name!r} is {column.type}; expected words or numbers, a class for every "
@@ -266,8 +267,7 @@ def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
         if word.endswith("\0"):
             where = place.row(int(np.argmax(codes == code)))
             raise ValueError(f"{where}: the target {name!r} {ends_with_nul(word)}")
-    found: AnyArray = np.array(words, dtype=str)[codes]
-    return found
+    return CodedLabels(np.array(words, dtype=str), codes)
 
 
 def weights(column: pa.Array, name: str, place: Place) -> Array:

@@ -11,6 +11,7 @@ from ....numeric.types import AnyArray, Array
 from ....rows import HostRowsLike, RowsLike, host_rows_of
 from ...validation import all_finite
 from ..readers.reader import Place, Reader, TableReader
+from .coded_labels import Labels, plain_labels
 from .encoders import Number
 from .encoding import Encoding
 
@@ -19,13 +20,18 @@ class Decoded(NamedTuple):
     """Some rows as numbers."""
 
     X: RowsLike
-    y: AnyArray | None
-    """Labels as the file has them."""
+    labels: Labels | None
+    """As the file has them."""
     weight: Array | None
     where: Place
     unknown: dict[str, int]
     """By column, values that its dictionary does not have; of LIBSVM text under "features" entries
     of features that there are not."""
+
+    @property
+    def y(self) -> AnyArray | None:
+        """The label of every row."""
+        return None if self.labels is None else plain_labels(self.labels)
 
 
 def decoded(
@@ -57,7 +63,7 @@ def decoded(
         batch: Any = piece.X
         found = encoding.encode(batch, place=piece.where, labels=labels)
         X = _as(found.X, dtype, piece.where)
-        yield Decoded(X, found.y, found.weight, piece.where, found.unknown)
+        yield Decoded(X, found.labels, found.weight, piece.where, found.unknown)
 
 
 def refuse_mixed(reader: TableReader, names: set[str]) -> None:

@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from ....loops.gathered_rows import gather_rows
 from ....numeric.checks import is_number
 from ....numeric.lazy import cached_property
 from ....numeric.types import AnyArray, Array, Ints
-from ....rows import CsrRows, HostRowsLike, RowsLike, Storage
+from ....rows import HostRowsLike, RowsLike, Storage
 from ..readers.reader import Place
 from ..thresholds import FEATURES_PER_VALUE
+from .assembly import Assembly
+from .coded_labels import Labels, plain_labels
 from .encoders import KINDS, Column, DateParts, Hashed, Missing, Number, OneHot
 from .label_sets import Target, labels_of, target_names
 
@@ -40,11 +40,16 @@ class Encoded(NamedTuple):
     """Rows as numbers."""
 
     X: RowsLike
-    y: AnyArray | None
-    """Labels as the table has them."""
+    labels: Labels | None
+    """As the table has them."""
     weight: Array | None
     unknown: dict[str, int]
     """Values that the dictionary of their column does not have, by column: their features are 0."""
+
+    @property
+    def y(self) -> AnyArray | None:
+        """The label of every row."""
+        return None if self.labels is None else plain_labels(self.labels)
 
 
 @dataclass(frozen=True)
@@ -146,27 +151,28 @@ class Encoding:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of
 
-        found, at, numbers = [], [], self._numbers(batch)
+        numbers = self._numbers(batch)
+        found = Assembly(np.empty((batch.num_rows, 0)) if numbers is None else numbers)
         columns = zip(self.columns, self._offsets[:-1].tolist(), strict=True)
         # Hashed ones last, as their features are: the indices of sparse rows have to increase.
         for column, offset in sorted(columns, key=lambda pair: type(pair[0]) is Hashed):
             if numbers is not None and type(column) is Number:
-                found.append(numbers[column.name])
-                at.append(offset)
+                found.add_number(offset)
                 continue
             start = int(self._offsets[-1]) if type(column) is Hashed else offset
             values_of = of.whole_column(batch, column.name, coded=type(column) is not Number)
             for values in column.values(values_of, place):
                 of.check_range(values.value, self.dtype, column.name, place)
-                found.append(values.value)
-                at.append(values.feature + start)
+                found.add(values.value, values.feature + start)
                 if values.unknown:
                     unknown[column.name] = values.unknown
-        n = batch.num_rows
-        return self._sparse(n, at, found) if self.storage == "csr" else self._dense(n, at, found)
+        if self.storage == "dense":
+            return found.dense(self.n_features, self.dtype)
+        shared = sum(type(column) is Hashed for column in self.columns) > 1
+        return found.sparse(self.n_features, self.dtype, shared)
 
-    def _numbers(self, batch: Batch) -> dict[str, Array] | None:
-        """The columns of numbers, looked at together; None if one has to be looked at by itself."""
+    def _numbers(self, batch: Batch) -> Array | None:
+        """Rows of the columns of numbers; None if one of them has to be looked at by itself."""
         from ..readers.wide import doubles
 
         columns = [column for column in self.columns if type(column) is Number]
@@ -178,7 +184,7 @@ class Encoding:
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(found.astype(self.dtype, copy=False).sum()):
                 return None
-        return dict(zip((column.name for column in columns), found.T, strict=True))
+        return found
 
     def with_text_target(self) -> Encoding:
         """The same where labels are words."""
@@ -217,30 +223,6 @@ class Encoding:
                     f"there {'are several columns' if there else 'is no column'} {name!r}"
                     f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {hint}"
                 )
-
-    def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:
-        X = np.zeros((n, self.n_features), dtype=self.dtype)
-        rows = np.arange(n)
-        for feature, value in zip(at, values, strict=True):
-            if isinstance(feature, int):
-                X[:, feature] = value
-            else:  # of columns that share features both count
-                some = value != 0.0
-                X[rows[some], feature[some]] += value[some]
-        return X
-
-    def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
-        all_values, features = np.empty((len(at), n)), np.empty((len(at), n), dtype=np.int32)
-        for j, (feature, value) in enumerate(zip(at, values, strict=True)):
-            features[j], all_values[j] = feature, value.astype(self.dtype, copy=False)
-        found = gather_rows(all_values, features, self.n_features)
-        X = CsrRows(found.data.astype(self.dtype, copy=False), *found[1:])
-        if sum(type(column) is Hashed for column in self.columns) < 2:
-            return X
-        # Columns that share features come in any order, and may meet in one.
-        shared = csr_array(X[:3], shape=(n, self.n_features))
-        shared.sum_duplicates()
-        return CsrRows(shared.data, shared.indices, shared.indptr, self.n_features)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""

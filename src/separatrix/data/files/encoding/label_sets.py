@@ -12,6 +12,7 @@ import numpy as np
 
 from ....numeric.types import AnyArray
 from ..readers.reader import Place
+from .coded_labels import Labels, plain_labels
 
 Target = str | tuple[str, ...] | None
 """The column of labels, or several columns of 0 and 1."""
@@ -36,7 +37,7 @@ def target_names(target: Target) -> list[str]:
     return [target] if isinstance(target, str) else list(target)
 
 
-def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> AnyArray:
+def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> Labels:
     """The label of every row, or its labels as a word of 0 and 1."""
     from .columns import labels, whole_column
 
@@ -44,7 +45,7 @@ def labels_of(batch: Any, target: str | tuple[str, ...], place: Place) -> AnyArr
         return labels(whole_column(batch, target, coded=True), target, place)
     digits = np.empty((batch.num_rows, len(target)), dtype=np.uint8)
     for j, name in enumerate(target):
-        values = labels(whole_column(batch, name), name, place)
+        values = plain_labels(labels(whole_column(batch, name), name, place))
         known = values.dtype.kind in "biuf"
         wrong = np.flatnonzero(~((values == 0) | (values == 1))) if known else np.arange(1)
         if len(values) and len(wrong):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from .encoders import OneHot
 from .encoding import Encoding
@@ -15,12 +16,16 @@ DATE = re.compile(
 )
 FEWEST = 20
 """Categories: with fewer, it does little harm to have a feature for each."""
+FEWEST_ROWS = 20
+"""Rows: with fewer, a label of one row is nothing unusual."""
+MOST_LONE_LABELS = 3
+"""With more labels of one row each, these are no slips of the pen."""
 MANY_CATEGORIES = 0.5
 """Share of the rows: a column with more categories is taken for names or row numbers."""
 
 
 class ColumnWarning(UserWarning):
-    """A column that should probably be read in another way."""
+    """A column that should probably be read in another way, or that holds a doubtful label."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,29 @@ class Suspect:
             )
         found = f"read with dates={{{name}: ['year', 'month', 'weekday']}}, or {leave_out}"
         return found if self.is_iso else f"write them as 2024-12-31 and {found}"
+
+
+class LoneLabels(Protocol):
+    """Rows with labels; finding the place of one may read them again."""
+
+    def lone_labels(self) -> list[Any]:
+        """Labels that only one row has."""
+
+    def place_of(self, label: Any) -> str:
+        """Where it stands; empty if that is not known."""
+
+
+def doubtful_labels(rows: LoneLabels, target: Any, n_rows: int) -> list[str]:
+    """What to say of labels that a single row has: they are probably mistyped."""
+    lone = rows.lone_labels() if isinstance(target, str) and n_rows >= FEWEST_ROWS else []
+    found = []
+    for label in lone if len(lone) <= MOST_LONE_LABELS else []:
+        place = rows.place_of(label)
+        found.append(
+            f"the target {target!r} is {label!r} in a single row{place and f', {place}'}: is the "
+            "label mistyped? Mend it, leave out the row, or add rows of this class"
+        )
+    return found
 
 
 def suspects(encoding: Encoding | None, n_rows: int, named: Container[str] = ()) -> list[Suspect]:

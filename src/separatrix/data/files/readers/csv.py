@@ -26,7 +26,7 @@ from .paths import Files
 from .reader import Piece, Place, TypesRefuted
 from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, check_same_names, explained, plain_names
-from .wide import FALSE, TRUE, WideBatch, wide_text
+from .wide import FALSE, TRUE, WideBatch, is_wide, wide_text
 
 CHUNK_BYTES = 1 << 19  # of text at once
 MANY_WORDS, WORDY = 0.25, 4
@@ -155,22 +155,23 @@ class CsvReader(TableFiles):
 
     def _rows(
         self, delimiter: str, names: list[str], types: dict[str, pa.DataType],
-        plain: PlainCsv | None, chunk: tuple[bool, bytes],
+        plain: PlainCsv | None, chunk: tuple[bool, memoryview],
     ) -> list[Any]:  # fmt: skip
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
         has_names, text = chunk
-        if not text.endswith((b"\r", b"\n")):  # Arrow refuses names alone without the end of a line
-            text += b"\n"
-        found = plain.batch(text, has_names) if plain and text.endswith(b"\n") else None
+        last = bytes(text[-1:])
+        if last not in b"\r\n":  # Arrow refuses names alone without the end of a line
+            text, last = memoryview(bytes(text) + b"\n"), b"\n"
+        found = plain.batch(text, has_names) if plain and last == b"\n" else None
         if found is not None:
             return [found] if found.num_rows else []
-        wide = wide_text(text, names, delimiter, has_names)
+        wide = wide_text(bytes(text), names, delimiter, has_names) if is_wide(names) else None
         if wide is not None:
             return [wide.typed(types) if plain else wide.select(list(types))]
         # Arrow leaves out the line of names, where none are given.
         given = None if has_names else names
         table = pacsv.read_csv(
-            pa.BufferReader(text),
+            pa.BufferReader(pa.py_buffer(text)),
             pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=given),
             pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             pacsv.ConvertOptions(
@@ -191,10 +192,10 @@ class CsvReader(TableFiles):
         return {name: partial(self._types.why_mixed, name) for name in names}
 
 
-def _has_rows(text: bytes) -> bool:
+def _has_rows(text: memoryview) -> bool:
     """Whether there is more than empty lines."""
-    start = text[:SOME_BYTES].removeprefix(BYTE_ORDER_MARK)
-    return bool(start.strip(b"\r\n") or text[SOME_BYTES:].strip(b"\r\n"))
+    start = bytes(text[:SOME_BYTES]).removeprefix(BYTE_ORDER_MARK)
+    return bool(start.strip(b"\r\n") or bytes(text[SOME_BYTES:]).strip(b"\r\n"))
 
 
 class GuessedCsv(CsvReader):

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class Bytes(Protocol):
     def read(self, nbytes: int, /) -> bytes:
         """Up to ``nbytes`` more bytes, or all that are left."""
 
+    def readinto(self, into: Any, /) -> int:
+        """Up to as many bytes as there is room for; 0 at the end."""
+
 
 Opener = Callable[[Path], AbstractContextManager[Bytes]]
 
@@ -46,7 +49,7 @@ class RowWithoutEnd(Exception):
 
 def rows_of_file(
     path: Path, opened: Opener, delimiter: str, size: int
-) -> Generator[bytes, None, None]:
+) -> Generator[memoryview, None, None]:
     """The text of a file as ``row_chunks`` has it; errors name the file, and the line if known."""
     try:
         with opened(path) as file:
@@ -62,26 +65,35 @@ def rows_of_file(
         ) from error
 
 
-def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
+def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[memoryview]:
     """All of the text, about ``size`` bytes at a time; lines may end with LF, CR LF or CR.
 
     Line ends between quotes end no row. A value is quoted if a quote is its first character.
     """
-    text, wanted, start = b"", size, 0
-    while more := file.read(wanted):
-        text += more
-        end = _end_of_rows(text, delimiter.encode())
+    room, count, wanted, start = _room(size), 0, size, 0
+    while more := file.readinto(room[count : count + wanted]):
+        count += more
+        text, wanted = room[:count], size
+        end = _end_of_rows(text, delimiter)
         if end:
             yield text[:end]
-            text, wanted, start = text[end:], size, start + end
-        elif len(text) > LONGEST_ROW:
-            raise RowWithoutEnd(start, _why_so_long(text))
+            start, count = start + end, count - end
+        elif count > LONGEST_ROW:
+            raise RowWithoutEnd(start, _why_so_long(bytes(text)))
         else:
-            wanted = min(len(text), LONGEST_ROW + size - len(text))
-    if text:
-        if not _end_of_rows(text + b"\n", delimiter.encode()) > len(text):
+            wanted = min(count, LONGEST_ROW + size - count)
+        room = _room(count + wanted)  # who has the text may keep it
+        room[:count] = text[end:]
+    if count:
+        text = memoryview(bytes(room[:count]) + b"\n")
+        if not _end_of_rows(text, delimiter) > count:
             raise RowWithoutEnd(start, OPEN_QUOTE.format("never closed"))
-        yield text
+        yield text[:count]
+
+
+def _room(size: int) -> memoryview:
+    """New memory, which nothing is written to."""
+    return np.empty(size, dtype=np.uint8).data
 
 
 def _why_so_long(text: bytes) -> str:
@@ -123,12 +135,10 @@ def split_rows(text: bytes, delimiter: str) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _end_of_rows(text: bytes, delimiter: bytes) -> int:
+def _end_of_rows(text: memoryview, delimiter: str) -> int:
     """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
-    if b'"' not in text:
-        return _end_of_lines(text, 0, len(text))
-    end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter.decode())
-    return _end_beside_odd_quotes(text, delimiter) if end is None else end
+    end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter)
+    return _end_beside_odd_quotes(bytes(text), delimiter.encode()) if end is None else end
 
 
 def _end_beside_odd_quotes(text: bytes, delimiter: bytes) -> int:

@@ -22,7 +22,7 @@ def numbered_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     Bytes that are no UTF-8 are kept as surrogates.
     """
     first = 1
-    for chunk in rows_of_file(path, comma_separated, delimiter(path), SOME_BYTES):
+    for chunk in map(bytes, rows_of_file(path, comma_separated, delimiter(path), SOME_BYTES)):
         for before, row in split_rows(chunk.removeprefix(BYTE_ORDER_MARK), delimiter(path)):
             if row:
                 yield first + before, row

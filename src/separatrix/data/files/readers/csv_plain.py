@@ -30,12 +30,13 @@ class PlainCsv:
         self.slots = np.array([slot for slot, _ in layout], dtype=np.int32)
         self.kinds = np.array([kind for _, kind in layout], dtype=np.uint8)
 
-    def batch(self, text: bytes, has_names: bool) -> WideBatch | None:
+    def batch(self, text: memoryview, has_names: bool) -> WideBatch | None:
         """Whole rows, of which the last ends with a line's end; None if they are refused.
 
         Columns of text are dictionaries of distinct words, in order of their first occurrence.
         """
-        plain = np.frombuffer(text.removeprefix(BYTE_ORDER_MARK), dtype=np.uint8)
+        start = len(BYTE_ORDER_MARK) if text[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+        plain = np.frombuffer(text[start:], dtype=np.uint8)
         found = parse_csv(plain, self.delimiter, has_names, self.kinds, self.slots)
         if found is None:
             return None

@@ -69,7 +69,7 @@ class _Rewritten(io.RawIOBase):
             chunk = next(self._chunks, None)
             if chunk is None:
                 return 0
-            self._left = memoryview(self._written(chunk))
+            self._left = memoryview(self._written(bytes(chunk)))
         count = min(len(into), len(self._left))
         into[:count], self._left = self._left[:count], self._left[count:]
         return count

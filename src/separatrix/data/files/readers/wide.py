@@ -136,13 +136,18 @@ def doubles(batch: Batch, names: list[str]) -> Array | None:
     return numbers
 
 
+def is_wide(names: list[str]) -> bool:
+    """Whether a table with these columns may be parsed as one column of values."""
+    return len(names) >= MANY_COLUMNS
+
+
 def wide_text(text: bytes, names: list[str], delimiter: str, has_names: bool) -> WideText | None:
     """Whole rows of text without quotes; None where Arrow's own parser is needed, or is faster.
 
     Every value is a row of a table with one column: so Arrow reads it as it reads all others.
     """
     mark = delimiter.encode()
-    if len(names) < MANY_COLUMNS or b'"' in text or text.count(b"\n") > FEW_ROWS:
+    if not is_wide(names) or b'"' in text or text.count(b"\n") > FEW_ROWS:
         return None
     text = text.removeprefix(BYTE_ORDER_MARK).replace(b"\r\n", b"\n")
     lines = [line for line in text.split(b"\n") if line][has_names:]
