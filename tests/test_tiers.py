@@ -203,25 +203,29 @@ ONLY_EXPENSIVE = {  # files without a quick test, and the files that cover the s
     "data/files/test_memory.py": "data/files/test_read.py",
     "estimators/test_no_memory.py": "numeric/test_pool.py",
     "apps/cli/test_page.py": "apps/cli/test_fitting.py",
+    "apps/cli/test_terminal.py": "apps/cli/test_app.py",
 }
 
 
 @cache
 def quick_tests(path):
     """The functions of a file of tests that no mark leaves out of a quick run."""
-    expensive = re.compile(rf"\bmark\.({'|'.join(tiers.EXPENSIVE)})\b")
-
-    def marked(nodes):
-        return any(expensive.search(ast.unparse(node)) for node in nodes)
-
     body = ast.parse(path.read_text()).body
-    assigned = [node for node in body if isinstance(node, ast.Assign)]
-    if marked(node for node in assigned if ast.unparse(node.targets[0]) == "pytestmark"):
+    if any(isinstance(node, ast.Assign) and is_expensive(node) for node in body):  # pytestmark
         return []
-    found = [node for node in body if isinstance(node, ast.FunctionDef)]
-    marks = {node: [each for each in node.decorator_list if "parametrize" not in ast.unparse(each)]
-             for node in found}  # fmt: skip
-    return [node.name for node in found if node.name[:5] == "test_" and not marked(marks[node])]
+    return [
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not any(map(is_expensive, node.decorator_list))
+    ]
+
+
+def is_expensive(mark):
+    """Whether a mark, or one of a list, is of a cost; those of single values do not count."""
+    words = {node.attr for node in ast.walk(mark) if isinstance(node, ast.Attribute)}
+    return "parametrize" not in words and bool(words & set(tiers.EXPENSIVE))
 
 
 def test_the_marks_of_a_file_are_read(tmp_path):
