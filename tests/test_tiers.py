@@ -124,7 +124,10 @@ def collected(pytester, *options):
     result = pytester.runpytest("-p", "tiers", "--collect-only", "-q", "--strict-markers", *options)
     assert result.ret == 0
     names = [line.rpartition("::")[2] for line in result.outlines if "::" in line]
-    return {key: list(group) for key, group in itertools.groupby(names, lambda n: n.split("[")[0])}
+    found = {}
+    for name in names:
+        found.setdefault(name.split("[")[0], []).append(name)
+    return found
 
 
 def test_a_quick_run(pytester):
@@ -149,6 +152,14 @@ def arguments(name, items):
     """The parameters of the kept tests of a function, as numbers in their identifiers."""
     rows = [item.removeprefix(f"{name}[").removesuffix("]").split("-") for item in items]
     return [tuple(int(re.sub(r"\D", "", word)) for word in row) for row in rows]
+
+
+def test_all_tests_begin_with_the_expensive_ones(pytester):
+    pytester.makepyfile(GRIDS)
+    found = list(collected(pytester))
+    assert found[:3] == ["test_partly_expensive", "test_slow", "test_one"]
+    assert found[3:] == ["test_grid", "test_fixture", "test_list", "test_table", "test_seeds",
+                         "test_checks"]  # fmt: skip
 
 
 @pytest.mark.parametrize("commit", ["1", "2", tiers.NO_COMMIT])
@@ -201,6 +212,7 @@ ONLY_EXPENSIVE = {  # files without a quick test, and the files that cover the s
     "rows/test_kernels_compile.py": "rows/test_device.py",
     "data/cluster/test_lost_workers.py": "data/cluster/test_dask.py",
     "data/files/test_memory.py": "data/files/test_read.py",
+    "estimators/test_checkpoint_killed.py": "estimators/test_checkpoint_files.py",
     "estimators/test_no_memory.py": "numeric/test_pool.py",
     "apps/cli/test_page.py": "apps/cli/test_fitting.py",
     "apps/cli/test_terminal.py": "apps/cli/test_app.py",
@@ -211,7 +223,8 @@ ONLY_EXPENSIVE = {  # files without a quick test, and the files that cover the s
 def quick_tests(path):
     """The functions of a file of tests that no mark leaves out of a quick run."""
     body = ast.parse(path.read_text()).body
-    if any(isinstance(node, ast.Assign) and is_expensive(node) for node in body):  # pytestmark
+    assigned = {ast.unparse(node.targets[0]): node for node in body if isinstance(node, ast.Assign)}
+    if "pytestmark" in assigned and is_expensive(assigned["pytestmark"]):
         return []
     return [
         node.name

@@ -51,14 +51,20 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     if config.option.tier == "all":
+        # The long ones first: a worker that ends with one would leave the others without work.
+        items.sort(key=lambda item: not is_expensive(item))
         return
-    cheap = [item for item in items if not any(map(item.get_closest_marker, EXPENSIVE))]
+    cheap = [item for item in items if not is_expensive(item)]
     grids: dict[Hashable, list[pytest.Item]] = {}
     for item in cheap:
         grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item for grid in grids.values() for item in of_grid(grid, seed_of(config))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def is_expensive(item: pytest.Item) -> bool:
+    return any(map(item.get_closest_marker, EXPENSIVE))
 
 
 def pytest_terminal_summary(terminalreporter, config):
