@@ -17,7 +17,7 @@ NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 .PHONY: test-gpu test-browser docs fuzz mutants bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
-	@echo "make test    lint, types, layers, and the tests to wait for: every grid in pairs, nothing slow"
+	@echo "make test    lint, types, layers, and the tests to wait for: grids in pairs, some seeds, nothing slow"
 	@echo "make test-all   everything: also C++, cluster, killed processes, pages, browser; times at the end"
 	@echo "make test-sanitize  tests of the compiled code under sanitizers, with GCC"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
