@@ -17,7 +17,7 @@ NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 .PHONY: test-gpu test-browser docs fuzz mutants bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
-	@echo "make test    lint, types, layers, and the tests to wait for: every grid in pairs, nothing slow"
+	@echo "make test    lint, types, layers, and the tests to wait for: grids in pairs, some seeds, nothing slow"
 	@echo "make test-all   everything: also C++, cluster, killed processes, pages, browser; times at the end"
 	@echo "make test-sanitize  tests of the compiled code under sanitizers, with GCC"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
@@ -47,13 +47,16 @@ DEVELOPMENT := .venv/installed-docs,test
 demo: .venv/installed-demo
 	$(BIN)/separatrix demo
 
-# What a contributor waits for; tests/tiers.py says which tests that are.
-test: $(DEVELOPMENT) lint check-types
-	$(PYTEST) --tier=quick
+# What a contributor waits for; tests/tiers.py says which tests that are. Types take one core: they
+# are checked next to the tests, and reported after them.
+test: $(DEVELOPMENT) lint
+	@mkdir -p build; { $(TYPES); } > build/types 2>&1 & types=$$!; \
+	trap 'kill $$types' INT TERM; echo $(PYTEST) --tier=quick; $(PYTEST) --tier=quick; failed=$$?; \
+	wait $$types || failed=1; cat build/types; exit $$failed
 
-# Everything, part by part, with the seconds of each. Types take as long as one of the compiler's
-# files: both at once.
-PARTS := lint "--jobs 2 check-types test-cpp" test-python docs
+# Everything, part by part, with the seconds of each. Types and pages take one core each: both next
+# to the compiler. The tests of Python take all cores.
+PARTS := lint "--jobs 3 check-types test-cpp docs" test-python
 test-all: $(DEVELOPMENT)
 	@mkdir -p build; : > build/times; trap 'cat build/times' EXIT; \
 	part() { start=$$(date +%s); $(MAKE) --no-print-directory $$1 || exit 1; \
@@ -66,9 +69,9 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 check-types: $(DEVELOPMENT)
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(TYPES)
 
 # Needs a GPU, CuPy and torch in the environment; the tests are skipped without a GPU.
 test-gpu: $(DEVELOPMENT)

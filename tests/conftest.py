@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+# One thread for BLAS: two workers with two threads each wait for one another, and a test takes up
+# to ten times as long. Tests about the threads of BLAS set their number themselves.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
 import gc
 import signal
 import warnings

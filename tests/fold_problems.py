@@ -7,6 +7,7 @@ import numpy as np
 from separatrix import (
     L2,
     ArraySource,
+    LinearClassifier,
     Objective,
     get_loss,
 )
@@ -26,3 +27,13 @@ def kinds(n, k, seed=0):
     X = rng.standard_normal((n, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 0.0]
     scores = X @ (rng.standard_normal((3, k)) / np.array([[1.0], [10.0], [0.1]]))
     return X, (scores + rng.gumbel(size=(n, k))).argmax(axis=1)
+
+
+def fold_scores(loss, rows, labels, splits, l2s, weight=None, tol=1e-10):
+    """Accuracy of every fold and value, each fit from nothing."""
+    weight = np.ones(len(labels)) if weight is None else weight
+    return np.array([
+        [LinearClassifier(loss, l2=l2, tol=tol).fit(rows[a], labels[a], weight[a])
+         .score(rows[b], labels[b], weight[b]) for l2 in l2s]
+        for a, b in splits
+    ])  # fmt: skip

@@ -12,7 +12,9 @@ import struct
 from hashlib import sha256
 
 import numpy as np
+import pytest
 
+import separatrix
 from separatrix.numeric.container import DTYPES, NAMES
 from separatrix.training.checkpoint_file import METADATA, packed
 
@@ -34,6 +36,13 @@ def signed(header, data, text=None):
         text += b" " * (-len(text) % 8)
     raw = struct.pack("<Q", len(text)) + text + data
     return raw.replace(b"0" * 64, sha256(raw).hexdigest().encode(), 1)
+
+
+def refused(path, raw, words=""):
+    """Asserts that a file of these bytes is not loaded, with an error that says why."""
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=f"cannot be loaded: .*{words}.*Expected a file"):
+        separatrix.load(path)
 
 
 def arrays_of(raw):

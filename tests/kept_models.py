@@ -27,6 +27,8 @@ THREE = SCORES.argmax(axis=1)
 TWO = (SCORES[:, 0] + 0.3 * RNG.normal(size=60) > 0).astype(int)
 WORDS = np.array(["no", 'y"es', "<script>"])
 SPARSE = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+# Names of fits whose files are damaged in tests.
+CORPUS = ("two classes", "three", "stream", "cv", "perceptron", "table", "voted", "voted two")
 
 
 def table() -> pa.Table:

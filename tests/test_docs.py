@@ -92,7 +92,11 @@ def test_the_page_on_separability(capsys):
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
-        ("howto", ("worst texture", "optimal 0.98", "{'linearclassifier__loss': 'logistic'}")),
+        pytest.param(
+            "howto",
+            ("worst texture", "optimal 0.98", "{'linearclassifier__loss': 'logistic'}"),
+            marks=pytest.mark.slow,
+        ),
         ("losses", ("hinge          0.972 optimal in", "tol None")),
         ("solvers", ("0.120882 optimal after 6\nLBFGS", "Newton cannot minimise 'hinge'")),
         ("penalties", ("0.01 0.57 0.981",)),

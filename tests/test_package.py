@@ -93,6 +93,7 @@ def test_an_unusable_level_is_refused():
     assert "SEPARATRIX_SIMD='mmx' is not usable on this machine; choose one of" in out.stderr
 
 
+@pytest.mark.processes
 def test_importing_brings_no_plotting_and_no_compiler():
     out = python(
         "import sys\n"

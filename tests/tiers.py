@@ -2,8 +2,13 @@
 
 A quick run leaves out tests that are marked as expensive. From a function with several
 ``parametrize`` marks it runs a pairwise selection: every two values of different marks occur
-together in at least one test. A function with one mark, or two, is run in full. Which tests of a
-grid are chosen depends on the seed alone, by default the commit, so that other commits run others.
+together in at least one test. A function with one mark, or two, is run in full, but for two things:
+
+- of a parameter ``seed``, which only draws other data, eight consecutive values are used;
+- scikit-learn's checks run on one configuration of every class of estimator.
+
+Which tests of a grid are chosen depends on the seed alone, by default the commit, so that other
+commits run others.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import random
 import subprocess
 from collections.abc import Hashable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +28,7 @@ EXPENSIVE = {
     "processes": "starts other processes, and may kill them",
 }
 SMALL = 8  # tests: a grid this small is run in full
+SEEDS = 8  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
 NO_COMMIT = "0" * 40
 
 
@@ -44,14 +51,20 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     if config.option.tier == "all":
+        # The long ones first: a worker that ends with one would leave the others without work.
+        items.sort(key=lambda item: not is_expensive(item))
         return
-    cheap = [item for item in items if not any(map(item.get_closest_marker, EXPENSIVE))]
+    cheap = [item for item in items if not is_expensive(item)]
     grids: dict[Hashable, list[pytest.Item]] = {}
     for item in cheap:
         grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item for grid in grids.values() for item in of_grid(grid, seed_of(config))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def is_expensive(item: pytest.Item) -> bool:
+    return any(map(item.get_closest_marker, EXPENSIVE))
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -83,17 +96,45 @@ def of_grid(items: Sequence[pytest.Item], seed: str) -> list[pytest.Item]:
     """The tests of one function that a quick run keeps."""
     if len(items) <= SMALL:
         return list(items)
-    name = items[0].nodeid.partition("[")[0]
+    draw = f"{seed} {items[0].nodeid.partition('[')[0]}"
+    items = of_checks(of_seeds(items, draw), draw)
     rows = [coordinates(item) for item in items]
-    return [items[at] for at in pairwise(rows, f"{seed} {name}")]
+    return [items[at] for at in pairwise(rows, draw)]
+
+
+def parameters(item: pytest.Item) -> dict[str, Any]:
+    """The values of a test by the names of its parameters."""
+    callspec = getattr(item, "callspec", None)
+    return {} if callspec is None else callspec.params
+
+
+def of_seeds(items: Sequence[pytest.Item], draw: str) -> list[pytest.Item]:
+    """The tests with some consecutive values of a parameter ``seed``; all of no such parameter."""
+    values = list(dict.fromkeys(parameters(item).get("seed") for item in items))
+    first = random.Random(draw).randrange(len(values))
+    used = (values[first:] + values[:first])[:SEEDS]
+    return [item for item in items if parameters(item).get("seed") in used]
+
+
+def of_checks(items: Sequence[pytest.Item], draw: str) -> list[pytest.Item]:
+    """Of scikit-learn's checks every one with every class of estimator, configured as is drawn."""
+    if not {"estimator", "check"} <= parameters(items[0]).keys():
+        return list(items)
+    order = list(items)
+    random.Random(draw).shuffle(order)
+    kept = set({one_check(item): item for item in order}.values())
+    return [item for item in items if item in kept]
+
+
+def one_check(item: pytest.Item) -> tuple[Hashable, ...]:
+    """The class of estimator that a check of scikit-learn is of, the check, and its options."""
+    estimator, check = (parameters(item)[name] for name in ("estimator", "check"))
+    return type(estimator), check.func, str(check.keywords)
 
 
 def coordinates(item: pytest.Item) -> tuple[Hashable, ...]:
     """One value per ``parametrize`` mark or parametrised fixture of a test."""
-    callspec = getattr(item, "callspec", None)
-    if callspec is None:
-        return ()
-    left = {name: id(value) for name, value in callspec.params.items()}
+    left = {name: id(value) for name, value in parameters(item).items()}
     values: list[Hashable] = []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0] if mark.args else mark.kwargs["argnames"]

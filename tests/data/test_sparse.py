@@ -80,6 +80,7 @@ for number, use in enumerate(uses):
 """
 
 
+@pytest.mark.processes
 def test_sparse_rows_whose_parts_do_not_fit_are_refused_by_everyone():
     out = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", f"BROKEN = {BROKEN!r}\n{USES}"],

@@ -148,6 +148,7 @@ LinearClassifier("hinge", solver=solver, max_iter=10_000, tol=None, random_state
 
 
 @quiet
+@pytest.mark.processes
 def test_sigterm_in_the_middle_of_a_pass(tmp_path):
     """What is written is the end of the last whole pass, however long they take."""
     path = tmp_path / "run"

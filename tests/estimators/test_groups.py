@@ -71,6 +71,7 @@ def test_the_groups_of_a_table_of_measurements():
     assert clf.selected_.any()
 
 
+@pytest.mark.slow
 def test_no_group_that_is_proven_zero_is_ever_selected():
     """A loose fit must not say more than a tight one finds."""
     proven = 0

@@ -61,6 +61,7 @@ def test_a_minimum_that_free_features_take_away_is_not_proven():
     assert clf.gap_ is None or clf.objective_ - clf.gap_ <= 1e-12
 
 
+@pytest.mark.slow
 def test_no_feature_that_is_proven_zero_is_ever_selected():
     """A loose fit must not say more than a tight one finds."""
     proven = 0

@@ -46,6 +46,7 @@ def test_sparse_rows(cause, case):
     check(cause, clf, sp.csr_array(X), y)
 
 
+@pytest.mark.slow
 def test_sparse_float32():
     X, y = clouds(300, 2)
     check("float32 exhausted", LinearClassifier(), sp.csr_array((1e8 + 20 * X).astype("f4")), y)

@@ -77,6 +77,7 @@ def test_a_stream_and_a_replay_go_on_from_a_file(tmp_path):
     assert np.array_equal(last.weights[:, :-1], perceptron.coef_)
 
 
+@pytest.mark.processes
 def test_another_process_predicts_the_same_bits(tmp_path):
     clf, path = FITS["three"][0], tmp_path / "model.sep"
     separatrix.save(clf, path)

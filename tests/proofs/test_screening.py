@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -35,11 +37,20 @@ def near(of, rng, away):
     return W
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_no_weight_that_is_proven_zero_may_move(part):
+def parts(first, *ends):
+    """Lists of seeds; a quick run takes the first."""
+    slow = [pytest.param(range(*part), marks=pytest.mark.slow) for part in itertools.pairwise(ends)]
+    return pytest.mark.parametrize("seeds", [first, *slow], ids=["first", *map(str, ends[1:])])
+
+
+NARROW = (116, 645, 670, 782, 1007, 1036)  # where a ball of half the radius would be wrong
+
+
+@parts((*range(100), *NARROW), 100, 500, 1000, 1500, 2000)
+def test_no_weight_that_is_proven_zero_may_move(seeds):
     """Two thousand problems, each from weights near the minimum and far from it."""
     proven = proofs = tight = 0
-    for seed in range(500 * part, 500 * (part + 1)):
+    for seed in seeds:
         of = planted(seed)
         rng = np.random.default_rng(seed)
         objective, least = objective_of(of.net, seed % 2 == 0), of.least
@@ -54,16 +65,16 @@ def test_no_weight_that_is_proven_zero_may_move(part):
             proofs += proof.dual is not None
             proven += np.count_nonzero(zeros)
             tight += proof.gap <= 1e-10 * least
-    assert proofs > 300
-    assert proven > 300
-    assert tight > 50
+    assert proofs > 0.6 * len(seeds)
+    assert proven > 0.6 * len(seeds)
+    assert tight > 0.1 * len(seeds)
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_no_group_that_is_proven_zero_may_move(part):
+@parts(range(15), 15, 50, 100, 150)
+def test_no_group_that_is_proven_zero_may_move(seeds):
     """Hundreds of proofs, of groups within a class and over the classes."""
     proven = proofs = 0
-    for seed in range(50 * part, 50 * (part + 1)):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         n, d, k = int(rng.integers(6, 30)), int(rng.integers(2, 16)), int(rng.integers(2, 4))
         X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d)
@@ -87,8 +98,8 @@ def test_no_group_that_is_proven_zero_may_move(part):
             assert not np.any(zeros & moves), (seed, away)
             proofs += proof.dual is not None
             proven += np.count_nonzero(zeros)
-    assert proofs > 100
-    assert proven > 300
+    assert proofs > 2 * len(seeds)
+    assert proven > 6 * len(seeds)
 
 
 def tight(of, away):

@@ -92,7 +92,7 @@ CASES = {
 
 
 @quiet
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_a_run_cut_after_any_pass_goes_on_as_if_it_had_not_been(case, classes):
     loss, l2, solver, stop, keep = case

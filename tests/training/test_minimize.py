@@ -257,6 +257,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.processes
 def test_the_first_interrupt_keeps_the_model():
     """And a second raises."""
     once = [

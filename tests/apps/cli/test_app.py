@@ -215,6 +215,7 @@ def test_a_model_that_was_interrupted_is_saved_and_named(monkeypatch, capsys):
     assert found["interrupted"] == "fit"
 
 
+@pytest.mark.processes
 def test_the_installed_command_prints_one_object_and_nothing_else(folder):
     environment = {**os.environ, "NO_COLOR": "1"}
     table = (folder / "flowers.csv").read_bytes()

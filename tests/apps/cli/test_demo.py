@@ -35,6 +35,7 @@ def test_without_matplotlib_there_are_no_pictures(tmp_path, monkeypatch, capsys)
     assert demo._draw(tmp_path, [], None) == []
 
 
+@pytest.mark.slow
 def test_the_demo_as_one_object(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["demo", "here", "--json"]) == 0

@@ -63,7 +63,10 @@ def rows_of(path):
             {"l1_ratio": 0.5, "smallest": 0.01, "strengths": 5, "cv": 3, "scoring": None,
              "class_weight": "balanced", "standardize": False, "loss": "squared_hinge"},
         ),
-        (["--l1-ratio", "1", "--tol", "1e-3"], {"l1_ratio": 1, "tol": 1e-3}),
+        pytest.param(
+            ["--l1-ratio", "1", "--tol", "1e-3"], {"l1_ratio": 1, "tol": 1e-3},
+            marks=pytest.mark.slow,
+        ),
         ([], {"l1_ratio": 0}),
     ],
     ids=["l2", "l1", "both", "default strengths", "default l2"],

@@ -70,6 +70,7 @@ def test_defaults_are_not_repeated(folder, capsys):
     assert len(line) == 7
 
 
+@pytest.mark.slow
 def test_all_commands_that_are_suggested_run(folder, capsys):
     ran = []
     for start in (["path", "flowers.csv", "-t", "kind", "--drop=-id", "--values", "2"], ["demo"]):

@@ -74,6 +74,7 @@ def endless(tmp_path, monkeypatch):
     np.savetxt("noise.csv", np.column_stack([X, y]), "%g", ",", header="a,b,c,d,e,f,y", comments="")
 
 
+@pytest.mark.processes
 def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
     terminal = Terminal(
         "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--l2", "0", "--max-iter",
@@ -141,6 +142,7 @@ def test_sigterm_leaves_the_model_so_far(endless):
 
 
 @pytest.mark.skipif(not (INSTALLED and shutil.which("bash")), reason="bash and the command")
+@pytest.mark.processes
 def test_completion_by_the_tab_key(endless):
     # Typer would look which shell is above, and that may be any.
     asked = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}

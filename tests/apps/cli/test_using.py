@@ -169,6 +169,7 @@ def test_a_name_of_another_format_is_refused(folder, capsys, name):
     assert not (folder / name).exists()
 
 
+@pytest.mark.processes
 def test_standard_input_and_a_pipe_that_closes_early(folder):
     table = (folder / "new.csv").read_bytes()
     done = process("predict", "model.sep", "-", input=table)

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import overlapping, quiet
+from fold_problems import fold_scores
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.svm import LinearSVC
 
 from separatrix import (
     LBFGS,
@@ -32,22 +32,12 @@ X, Y = overlapping(90, 5, seed=1)
 L2S = np.logspace(0, -4, 6)
 
 
-def by_hand(clf, rows, labels, splits, l2s, weight=None, tol=1e-10):
-    """Accuracy of every fold and value, each fit from nothing."""
-    weight = np.ones(len(labels)) if weight is None else weight
-    return np.array([
-        [LinearClassifier(clf, l2=l2, tol=tol).fit(rows[a], labels[a], weight[a])
-         .score(rows[b], labels[b], weight[b]) for l2 in l2s]
-        for a, b in splits
-    ])  # fmt: skip
-
-
 @pytest.mark.parametrize("cv", [4, StratifiedKFold(4), KFold(3, shuffle=True, random_state=0)])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_scores_are_those_of_separate_fits(cv, loss):
     clf = LinearClassifierCV(loss, l2s=L2S, cv=cv, tol=1e-10, scoring=None).fit(X, Y)
     splitter = StratifiedKFold(cv) if isinstance(cv, int) else cv
-    expected = by_hand(loss, X, Y, splitter.split(X, Y), L2S)
+    expected = fold_scores(loss, X, Y, splitter.split(X, Y), L2S)
     got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(len(expected))])
     np.testing.assert_allclose(got, expected, atol=1e-12)
     np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
@@ -55,100 +45,6 @@ def test_scores_are_those_of_separate_fits(cv, loss):
     whole = LinearClassifier(loss, l2=clf.l2_, tol=1e-10).fit(X, Y)
     np.testing.assert_allclose(clf.coef_, whole.coef_, rtol=1e-5, atol=1e-7)
     assert clf.objective_ == pytest.approx(whole.objective_, rel=1e-9)
-
-
-KINKED = {
-    "two classes": overlapping(90, 5, seed=1),
-    "two flowers": tuple(part[50:] for part in load_iris(return_X_y=True)),
-    "three flowers": load_iris(return_X_y=True),
-    "three wines": load_wine(return_X_y=True),
-}
-
-
-@pytest.mark.parametrize("name", KINKED)
-def test_kinked_losses_are_scored_at_their_minimum(name):
-    rows, labels = KINKED[name]
-    splits = list(StratifiedKFold(3).split(rows, labels))
-    clf = LinearClassifierCV("hinge", l2s=np.logspace(1, -4, 8), cv=splits, scoring=None).fit(
-        rows, labels
-    )
-    expected = by_hand("hinge", rows, labels, splits, clf.l2_path_, tol=1e-8)
-    # A row on the boundary, up to tol, may fall on either side of it.
-    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(3)])
-    assert np.all(np.abs(got - expected) <= 1.01 * 3 / len(labels))
-    assert np.mean(got == expected) >= 0.9
-    assert clf.l2_ == clf.l2_path_[int(np.argmax(expected.mean(axis=0)))]
-
-
-@pytest.mark.parametrize("name", KINKED)
-def test_kinked_fits_along_a_path_are_as_low_as_those_of_liblinear(name):
-    rows, labels = KINKED[name]
-    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)  # LIBLINEAR asks for it
-    train, test = next(StratifiedKFold(3).split(rows, labels))
-    classes, number = np.unique(labels[train], return_inverse=True)
-
-    def objective(w, l2):
-        s = rows[train] @ w.T
-        if len(w) == 1:
-            losses = np.maximum(0.0, 1.0 - np.where(number == 1, 1.0, -1.0) * s[:, 0])
-        else:
-            each = np.arange(len(number))
-            mine = s[each, number].copy()
-            s = s + 1.0
-            s[each, number] = mine
-            losses = s.max(axis=1) - mine
-        return losses.mean() + l2 * np.sum(w**2)
-
-    weights = []
-
-    def scoring(fit, X, y):
-        weights.append(fit.coef_.copy())
-        return 0.0
-
-    l2s = np.logspace(0, -4, 5)
-    LinearClassifierCV(
-        "hinge", l2s=l2s, cv=[(train, test)], scoring=scoring, fit_intercept=False
-    ).fit(rows, labels)
-    for l2, w in zip(l2s, weights, strict=True):
-        peer = LinearSVC(
-            loss="hinge", C=1 / (2 * l2 * len(train)), fit_intercept=False, tol=1e-9,
-            max_iter=1_000_000, random_state=0,
-            multi_class="ovr" if len(classes) == 2 else "crammer_singer",
-        ).fit(rows[train], labels[train])  # fmt: skip
-        lowest = objective(peer.coef_, l2)
-        assert objective(w, l2) <= (1 + 1.01e-6) * lowest
-        assert lowest <= (1 + 1e-4) * objective(w, l2)
-
-
-@pytest.mark.parametrize("solver", ["auto", LBFGS(), GradientDescent(), GradientDescent(1)])
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
-def test_smooth_fits_along_a_path_are_near_their_minimum_or_counted(solver, loss):
-    rows, labels = load_wine(return_X_y=True)
-    rows, labels = rows[:130], labels[:130]
-    train, test = next(StratifiedKFold(3).split(rows, labels))
-    weights = []
-
-    def scoring(fit, X, y):
-        weights.append((fit.coef_.copy(), fit.intercept_.copy()))
-        return 0.0
-
-    l2s = np.logspace(2, -3, 6)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        LinearClassifierCV(
-            loss, l2s=l2s, cv=[(train, test)], scoring=scoring, solver=solver, max_iter=200
-        ).fit(rows, labels)
-    y = np.where(labels[train] == 1, 1.0, -1.0)
-    above = 0
-    for l2, (w, b) in zip(l2s, weights, strict=True):
-        m = y * (rows[train] @ w[0] + b[0])
-        losses = np.logaddexp(0, -m) if loss == "logistic" else np.maximum(0, 1 - m) ** 2
-        least = LinearClassifier(loss, l2=l2, solver=Newton(), tol=1e-10).fit(
-            rows[train], labels[train]
-        )
-        above += losses.mean() + l2 * np.sum(w**2) > (1 + 1.01e-6) * least.objective_
-    told = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
-    assert above <= (int(told[0].split()[0]) if told else 0)
 
 
 def test_scores_are_those_of_scikit_learn():
@@ -186,7 +82,7 @@ def test_weights_count_in_fits_and_scores():
     clf = LinearClassifierCV(l2s=L2S, cv=splits, tol=1e-10, scoring=None).fit(
         X, Y, sample_weight=weight
     )
-    expected = by_hand("logistic", X, Y, splits, L2S, weight)
+    expected = fold_scores("logistic", X, Y, splits, L2S, weight)
     np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
 
 

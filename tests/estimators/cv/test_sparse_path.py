@@ -97,6 +97,7 @@ def test_strengths_that_are_given_are_all_tried_on_sparse_rows_with_features_nob
     assert scored.fit(wide.tocsr(), y).cv_results_["mean_test_score"].max() > 0.5
 
 
+@pytest.mark.slow
 def test_three_classes_groups_and_a_selection():
     X, y = problem(n=150, d=8, k=3)
     clf = LinearClassifierCV(

@@ -28,7 +28,7 @@ def updates(clf, X, y):
     return found
 
 
-@pytest.mark.parametrize("suffix", ["gif", "webp"])
+@pytest.mark.parametrize("suffix", ["gif", pytest.param("webp", marks=pytest.mark.slow)])
 def test_a_film_has_one_picture_per_update(tmp_path, suffix):
     clf = Perceptron(shuffle=False).fit(*AND)
     path = animate(clf.trace_, *AND, tmp_path / f"run.{suffix}", dpi=40, seconds=0.5)

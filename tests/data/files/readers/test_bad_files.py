@@ -277,6 +277,7 @@ print("all read or refused")
 """
 
 
+@pytest.mark.processes
 def test_footers_of_parquet_files_that_contradict_themselves(tmp_path):
     """Arrow ends the process where the metadata of a column does not fit the schema."""
     path = tmp_path / "t.parquet"
