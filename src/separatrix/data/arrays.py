@@ -146,7 +146,7 @@ class ArraySource(InBlocks):
 
     @cached_property
     def _parts(self) -> list[Block]:
-        if len(self.y) * self.row_bytes <= BLOCK_BYTES:
+        if len(self.y) * self.stored.row_bytes <= BLOCK_BYTES:
             return [Block(self.X, self.y, self.weight, 0)]
         return [self.block(at) for at in self.slices_of(len(self.y))]
 
@@ -161,8 +161,9 @@ class ArraySource(InBlocks):
         if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
         parts = self._parts
-        whole = Block(self.X, self.y, self.weight, 0) if len(parts) > 1 else parts[0]
-        return sum.over_parts(whole, parts, self.threads)
+        if len(parts) == 1:
+            return sum.of(parts[0])
+        return sum.over_parts(Block(self.X, self.y, self.weight, 0), parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

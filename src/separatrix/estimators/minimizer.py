@@ -10,7 +10,6 @@ from types import MethodType
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -221,9 +220,7 @@ class LossModel(LinearModel):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        with config_context(array_api_dispatch=False):
-            scores = self.decision_function(X)
-        return cast(Array, like(X, self._probability_at(scores, kind)))
+        return cast(Array, like(X, self._probability_at(self._scores(X), kind)))
 
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
         """Probabilities, or their logarithms, by scores of ``decision_function``."""
