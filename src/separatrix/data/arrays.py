@@ -94,6 +94,10 @@ class ArraySource(InBlocks):
     def weight_sum(self) -> float:
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
+    @cached_property
+    def rounding(self) -> float:  # every bound asks for it
+        return self.stored.rounding
+
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows spread over the data; None for sparse rows."""
         if self.storage == "csr":

@@ -111,8 +111,10 @@ class LinearModel(TrainingRows):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source
         source = found(X, y, sample_weight)
-        stop = with_validation_rows(settings.stop, self, source)
-        settings, source = self._standardized(replace(settings, stop=stop), source)
+        if settings.stop.validation is not None:
+            stop = with_validation_rows(settings.stop, self, source)
+            settings = replace(settings, stop=stop)
+        settings, source = self._standardized(settings, source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)

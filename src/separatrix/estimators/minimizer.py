@@ -29,6 +29,7 @@ from .base import FitSettings, LinearModel
 from .lazy import lazily
 
 MOST_NAMED = 5  # coefficients in a warning
+BY_ROW = GradientDescent(batch_size=1, reason="partial_fit goes row by row")
 
 
 class _IfProbabilities:
@@ -153,16 +154,14 @@ class LossModel(LinearModel):
         return isinstance(self.solver, Solver) and self.solver.by_row
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if isinstance(self.solver, str) and self.solver == "auto":
+            return BY_ROW if partial else choose(objective)
         if isinstance(self.solver, Solver):
             return self.solver
-        if self.solver != "auto":
-            raise ValueError(
-                f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
-                f"GradientDescent(batch_size=1), got {self.solver!r}"
-            )
-        if partial:
-            return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
-        return choose(objective)
+        raise ValueError(
+            f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
+            f"GradientDescent(batch_size=1), got {self.solver!r}"
+        )
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""

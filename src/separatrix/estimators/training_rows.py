@@ -51,8 +51,9 @@ class TrainingRows(LinearPredictor):
         elif "_reading" in self.__dict__ and self._reads(X):
             rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
         else:
-            check_one_device(X, y=y, sample_weight=sample_weight)
             rows = check_rows(X, owner=self)
+            if not isinstance(rows, np.ndarray):
+                check_one_device(X, y=y, sample_weight=sample_weight)
             self._check_features(X, reset)
         if self.device is not None:
             rows = placed(rows, self.device)

@@ -86,7 +86,7 @@ class GradientDescent(Solver):
         if not self.by_row:
             return
         # Row by row weights decay by l2 and receive l1 late; the loops know nothing else.
-        if not isinstance(penalty, L2 | ElasticNet | GroupLasso):
+        if not isinstance(penalty, (L2, ElasticNet, GroupLasso)):
             raise ValueError(
                 f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l1 and "
                 "l2 alone; fit all rows at once by GradientDescent() or ProximalNewton()"

@@ -282,15 +282,12 @@ class OnlineRun:
     def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
         """One call of the loop; what screening notes of the rows stays with their source."""
         objective = self.objective
-
-        def run(screening: loops.ScreeningState | None = None) -> loops.PassResult:
-            return block.rows.visits.online_pass(
-                block.y, objective.loss, self.weights, screening,
-                weight=None if self.common else block.weight, weight_scale=self.weight_scale,
-                l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
-                intercept=objective.intercept, **given,
-            )  # fmt: skip
-
+        run = partial(
+            block.rows.visits.online_pass, block.y, objective.loss, self.weights,
+            weight=None if self.common else block.weight, weight_scale=self.weight_scale,
+            l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
+            intercept=objective.intercept, **given,
+        )  # fmt: skip
         return self.screening.advance(block, run) if screens else run()
 
     def _plain(self) -> Array:
