@@ -94,15 +94,22 @@ class ArraySource(InBlocks):
     def weight_sum(self) -> float:
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
+    # Asked for by every bound, and by every pass in random order.
     @cached_property
-    def rounding(self) -> float:  # every bound asks for it
+    def rounding(self) -> float:
         return self.stored.rounding
+
+    @cached_property
+    def row_bytes(self) -> float:
+        return self.stored.row_bytes
 
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows spread over the data; None for sparse rows."""
         if self.storage == "csr":
             return None
         apart = max(1, self.n_rows // 64)
+        if apart == 1 and self.present is None:
+            return self.stored.mean()
         present = np.arange(len(self.y)) if self.present is None else self.present
         return self.stored.take(present[::apart]).mean()
 
@@ -150,7 +157,7 @@ class ArraySource(InBlocks):
 
     @cached_property
     def _parts(self) -> list[Block]:
-        if len(self.y) * self.stored.row_bytes <= BLOCK_BYTES:
+        if len(self.y) * self.row_bytes <= BLOCK_BYTES:
             return [Block(self.X, self.y, self.weight, 0)]
         return [self.block(at) for at in self.slices_of(len(self.y))]
 

@@ -43,7 +43,8 @@ class TrainingRows(LinearPredictor):
         encode: bool = True,
     ) -> ArraySource:
         before = self.__dict__.pop("_reading", None) if reset else None
-        frame = encoded_frame(X, sample_weight) if reset and encode else None
+        may_be_frame = reset and encode and type(X) is not np.ndarray
+        frame = encoded_frame(X, sample_weight) if may_be_frame else None
         if frame is not None:
             rows: RowsLike = frame[0]
             reading = frame[1]
