@@ -30,5 +30,5 @@ def objective_of(X, y, loss="logistic", l2=1e-5, weight=None, intercept=True, n_
 
 def exact_value(objective, W):
     """J at W, from scores of twice the working precision."""
-    loss_sum, _ = objective.source.total(ExactValue(objective.loss, W))
+    (loss_sum,) = objective.source.total(ExactValue(objective.loss, W))
     return objective.mean(loss_sum, W)

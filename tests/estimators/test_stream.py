@@ -18,7 +18,8 @@ from separatrix.estimators import stream
 X, Y = overlapping(300, 6)
 BOTH = [Perceptron, LinearClassifier]
 COLUMNS = ["pass", "objective", "mistakes", "norm", "seconds"]
-MOST_CALLS = 430  # of functions, Python's and compiled ones, in a partial_fit of one row
+MOST_CALLS = 400  # of functions, Python's and compiled ones, in a partial_fit of one row
+MOST_TO_PREDICT = 80  # likewise, in a prediction of one row
 
 
 class Told:
@@ -163,6 +164,13 @@ def test_what_a_call_does_is_little_and_does_not_grow(make):
     late = [calls(lambda i=i: clf.partial_fit(X[i : i + 1], Y[i : i + 1])) for i in range(250, 260)]
     assert min(late) <= early
     assert np.median(late) <= MOST_CALLS
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_prediction_of_one_row_calls_few_functions(make):
+    clf = make(random_state=0).fit(X, Y)
+    assert clf.predict(X[:1]) == clf.predict(X)[:1]
+    assert calls(lambda: clf.predict(X[:1])) <= MOST_TO_PREDICT
 
 
 @pytest.mark.parametrize("make", BOTH)

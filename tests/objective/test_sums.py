@@ -65,6 +65,7 @@ ASKED = [
     (1, sums.SignedRowSum(1)),
     (3, sums.SignedRowSum(3)),
     *of_both(rounding.ExactValue),
+    *of_both(rounding.ExactMistakes),
     (1, rounding.ExactTangents(MARGIN, W1[:1].copy())),
     (1, rounding.ExactTangents(MARGIN, W1[:1].copy(), np.linspace(0.1, 0.9, N)[:, None])),
 ]

@@ -94,11 +94,22 @@ class ArraySource(InBlocks):
     def weight_sum(self) -> float:
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
+    # Asked for by every bound, and by every pass in random order.
+    @cached_property
+    def rounding(self) -> float:
+        return self.stored.rounding
+
+    @cached_property
+    def row_bytes(self) -> float:
+        return self.stored.row_bytes
+
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows spread over the data; None for sparse rows."""
         if self.storage == "csr":
             return None
         apart = max(1, self.n_rows // 64)
+        if apart == 1 and self.present is None:
+            return self.stored.mean()
         present = np.arange(len(self.y)) if self.present is None else self.present
         return self.stored.take(present[::apart]).mean()
 
@@ -161,8 +172,9 @@ class ArraySource(InBlocks):
         if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
         parts = self._parts
-        whole = Block(self.X, self.y, self.weight, 0) if len(parts) > 1 else parts[0]
-        return sum.over_parts(whole, parts, self.threads)
+        if len(parts) == 1:
+            return sum.of(parts[0])
+        return sum.over_parts(Block(self.X, self.y, self.weight, 0), parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 from ..numeric.types import AnyArray
 from ..rows import CsrRows, HostRowsLike, RowsLike, host_rows_of, rows_of
@@ -146,8 +147,6 @@ def like(X: Any, found: AnyArray) -> Any:
     That is ``sklearn.config_context(array_api_dispatch=True)``. Labels that are strings stay in
     NumPy.
     """
-    from sklearn import get_config
-
     number = device_of(X)
     if number is None or not get_config()["array_api_dispatch"] or found.dtype.kind in "OUS":
         return found

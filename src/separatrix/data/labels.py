@@ -74,6 +74,8 @@ def refuse_label_source(source: Any, what: str) -> None:
 
 def check_words(y: Any) -> None:
     """Raise if a list of words has one too long for an array, or one that NumPy would change."""
+    if isinstance(y, np.ndarray):
+        return
     if type(y).__module__.startswith("polars") and str(getattr(y, "dtype", "")) == "String":
         y = y.to_list()
     if not isinstance(y, (list, tuple)):

@@ -7,13 +7,20 @@ import numpy as np
 from ..numeric.types import Array
 from ..rows import RowsLike, rows_of
 from .arrays import ArraySource
+from .thresholds import ONE_THREAD_BYTES
 
 SPARE = 64  # powers of two: more headroom than sums over features need
 
 
 def scores(X: RowsLike, W: Array, n_jobs: int | None = None) -> Array:
     """Scores (n, k) of unlabelled rows."""
-    return ArraySource(X, np.zeros(rows_of(X).shape[0]), np.empty(0), n_jobs=n_jobs).scores(W)
+    rows = rows_of(X)
+    n = rows.shape[0]
+    found = np.empty((n, len(W)))
+    if n * rows.row_bytes * len(W) <= ONE_THREAD_BYTES:
+        rows.scores(W, found)
+        return found
+    return ArraySource(X, np.zeros(n), np.empty(0), n_jobs=n_jobs).scores(W, found)
 
 
 def small_scores(X: RowsLike, W: Array, n_jobs: int | None = None) -> Array:

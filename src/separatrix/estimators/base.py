@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..data import ArraySource, Source
+from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
-from ..data.cluster.source import ClusterSource
-from ..data.device_arrays import check_one_device, copied_home, on_device, placed
-from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
-from ..data.files.frame_rows import encoded_frame
-from ..data.files.reading import Reading
-from ..data.indicator import indicator_source, is_indicator
-from ..data.labels import check_classes
-from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
@@ -30,7 +20,6 @@ from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
 from ..penalties import Penalty
 from ..proofs.units import original_weights, seen_weights
-from ..rows import RowsLike, concatenate_rows
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.loop import Callback
@@ -38,11 +27,10 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
-from .label_columns import given_start, loss_for, note_labels
-from .predictor import LinearPredictor
-from .sources import refuse_labels_beside, reweighted, same_features
+from .label_columns import given_start, loss_for
 from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
+from .training_rows import TrainingRows
 from .validation_loss import ValidationLoss, Watcher
 
 ONNX = "separatrix.models.onnx_converter"
@@ -70,22 +58,34 @@ class FitSettings:
         return replace(self, keep="average") if averages else self
 
 
-class LinearModel(LinearPredictor):
+class AllOrNothing:
+    """A context that restores the attributes of an estimator if an exception leaves it.
+
+    A class and no generator, which calls more functions: ``partial_fit`` of a row takes so few.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator, self._before = estimator, dict(vars(estimator))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._estimator.__dict__ = self._before
+
+
+class LinearModel(TrainingRows):
     """A linear classifier, with any training method."""
 
     # Set by subclasses' __init__.
     start: Any
     fit_intercept: bool
-    class_weight: Any
-    warm_start: bool
     random_state: Any
     callbacks: Any
     verbose: bool
     standardize: bool = False
-    device: str | None = None
     stop: Stop | None = None
-    _takes_labels = False
-    """Whether ``fit`` takes rows with several labels each."""
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -111,8 +111,10 @@ class LinearModel(LinearPredictor):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source
         source = found(X, y, sample_weight)
-        stop = with_validation_rows(settings.stop, self, source)
-        settings, source = self._standardized(replace(settings, stop=stop), source)
+        if settings.stop.validation is not None:
+            stop = with_validation_rows(settings.stop, self, source)
+            settings = replace(settings, stop=stop)
+        settings, source = self._standardized(settings, source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)
@@ -189,91 +191,6 @@ class LinearModel(LinearPredictor):
         if self.stop is None:
             return settings
         return replace(settings, stop=with_rules(settings.stop, self.stop))
-
-    def _source(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: Any = None,
-        reset: bool = True,
-        encode: bool = True,
-        labels: AnyArray | None = None,
-    ) -> ArraySource:
-        before = self.__dict__.pop("_reading", None) if reset else None
-        frame = encoded_frame(X, sample_weight) if reset and encode else None
-        if frame is not None:
-            rows: RowsLike = frame[0]
-            reading = frame[1]
-            self._note_reading(reading, before)
-        elif "_reading" in self.__dict__ and self._reads(X):
-            rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
-        else:
-            check_one_device(X, y=y, sample_weight=sample_weight)
-            rows = check_rows(X, owner=self)
-            self._check_features(X, reset)
-        if self.device is not None:
-            rows = placed(rows, self.device)
-        y = copied_home(y, "y")
-        n_jobs = getattr(self, "n_jobs", None)
-        if labels is not None:  # some rows of a stream
-            source = indicator_source(rows, y, sample_weight, n_jobs, labels, all_vary=True)
-            note_labels(self, source)
-            return source
-        if self._takes_labels and classes is None and is_indicator(y):
-            source = indicator_source(rows, y, sample_weight, n_jobs)
-            note_labels(self, source)
-            return source
-        self.__dict__.pop("_labels", None)
-        return array_source(
-            rows, y, classes=classes, sample_weight=sample_weight,
-            class_weight=self.class_weight, n_jobs=n_jobs,
-        )  # fmt: skip
-
-    def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
-        """A given source, unchanged or with class weights."""
-        refuse_labels_beside(y, sample_weight)
-        if not len(source.classes):
-            raise ValueError(
-                "this source has no labels, so its rows can only be predicted: name the column "
-                "of labels, separatrix.read(..., target='...')"
-            )
-        note_labels(self, source)
-        check_classes(source.classes, source.target)
-        source = placed_source(source, self.device)
-        weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
-        self._keep_reading(source)
-        return weighed
-
-    def _keep_reading(self, source: Source) -> None:
-        """Note how the rows of files are read, and the names of their columns."""
-        before = getattr(self, "_reading", None)
-        for name in ("feature_names_in_", "_reading"):
-            self.__dict__.pop(name, None)
-        self.n_features_in_ = source.n_features
-        if isinstance(source, ClusterSource) and source.names is not None:
-            self.feature_names_in_ = np.array(source.names, dtype=object)
-        if source.reading is not None:
-            self._note_reading(source.reading, before)
-
-    def _note_reading(self, reading: Reading, before: Reading | None) -> None:
-        """Note how rows are read; with ``warm_start`` features must be those of the fit before."""
-        self._reading, encoding = reading, reading.encoding
-        if encoding is None:
-            return
-        self.feature_names_in_ = encoding.feature_names
-        self.n_features_in_ = len(encoding.columns)
-        if self.warm_start and before is not None and before.encoding is not None:
-            same_features(before.encoding.coef_names, encoding.coef_names)
-
-    def _check_features(self, X: Any, reset: bool) -> None:
-        """Record the number and names of the features, or compare them with those of the fit."""
-        plain = type(X) is np.ndarray or sp.issparse(X) or on_device(X)
-        nameless = plain and not hasattr(self, "feature_names_in_")
-        if nameless and (reset or X.shape[1] == self.n_features_in_):
-            self.n_features_in_ = X.shape[1]
-        else:
-            validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _start(self, objective: Objective, seed: int, features: FeatureMap | None = None) -> Array:
         """The initial weights of the features that the solver sees."""
@@ -369,13 +286,3 @@ class LinearModel(LinearPredictor):
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Return the function with which skl2onnx finds the types of the outputs."""
         return cast(Callable[[Any], None], import_module(ONNX).shapes)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Self]:
-        """If the fit fails, restore the previous state of the estimator."""
-        before = dict(vars(self))
-        try:
-            yield self
-        except BaseException:
-            self.__dict__ = before
-            raise

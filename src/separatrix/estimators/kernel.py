@@ -250,7 +250,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         settings = partial(self._run_settings, rows, labels, sample_weight, stop, kernel)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
-        with whole.begun():
+        with whole.closing:
+            whole.begin()
             why = loop.train(run.steps())[1]  # drops the last step, which takes much memory
         # Set only now, when nothing can fail any more: an earlier fit stays intact until then.
         validate_data(self, X, skip_check_array=True)

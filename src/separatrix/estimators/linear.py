@@ -12,7 +12,7 @@ from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
-from .base import FitSettings
+from .base import AllOrNothing, FitSettings
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
@@ -264,7 +264,7 @@ class LinearClassifier(StreamModel, SparseModel):
 
         ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
         """
-        with self._all_or_nothing():
+        with AllOrNothing(self):
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
         del objective, result
@@ -281,7 +281,7 @@ class LinearClassifier(StreamModel, SparseModel):
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
-        with self._all_or_nothing():
+        with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
         self._pass_on_interrupt()

@@ -10,7 +10,6 @@ from types import MethodType
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +29,7 @@ from .base import FitSettings, LinearModel
 from .lazy import lazily
 
 MOST_NAMED = 5  # coefficients in a warning
+BY_ROW = GradientDescent(batch_size=1, reason="partial_fit goes row by row")
 
 
 class _IfProbabilities:
@@ -166,16 +166,14 @@ class LossModel(LinearModel):
         return isinstance(self.solver, Solver) and self.solver.by_row
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if isinstance(self.solver, str) and self.solver == "auto":
+            return BY_ROW if partial else choose(objective)
         if isinstance(self.solver, Solver):
             return self.solver
-        if self.solver != "auto":
-            raise ValueError(
-                f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
-                f"GradientDescent(batch_size=1), got {self.solver!r}"
-            )
-        if partial:
-            return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
-        return choose(objective)
+        raise ValueError(
+            f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
+            f"GradientDescent(batch_size=1), got {self.solver!r}"
+        )
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""
@@ -233,9 +231,7 @@ class LossModel(LinearModel):
             check_is_fitted(self)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        with config_context(array_api_dispatch=False):
-            scores = self.decision_function(X)
-        return cast(Array, like(X, self._probability_at(scores, kind)))
+        return cast(Array, like(X, self._probability_at(self._scores(X), kind)))
 
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
         """Probabilities, or their logarithms, by scores of ``decision_function``."""

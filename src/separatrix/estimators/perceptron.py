@@ -19,7 +19,7 @@ from ..training.loop import Callback
 from ..training.minimize import Result
 from ..training.mistake_bound import mistake_bound_callback
 from ..training.stopping import Stop
-from .base import FitSettings
+from .base import AllOrNothing, FitSettings
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .sources import FiniteScores
@@ -192,7 +192,7 @@ class Perceptron(StreamModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on all rows, X and y or a source, until a rule stops it."""
-        with self._all_or_nothing():
+        with AllOrNothing(self):
             self._refuse_overflow(*self._fit(X, y, sample_weight))
         return self
 
@@ -209,7 +209,7 @@ class Perceptron(StreamModel):
                 "monitor needs a whole fit from its start, but partial_fit continues from where "
                 "the last call ended; set monitor=None, or call fit"
             )
-        with self._all_or_nothing():
+        with AllOrNothing(self):
             self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight))
         self._pass_on_interrupt()
         return self

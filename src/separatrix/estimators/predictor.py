@@ -122,9 +122,15 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         and counts the categories that its fit did not have in ``unknown_categories_``, by column:
         their features are 0.
         """
-        check_is_fitted(self)
         if is_dask(X):
+            check_is_fitted(self)
             return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
+        return cast(Array, like(X, self._scores(X)))
+
+    def _scores(self, X: Any) -> Array:
+        """Scores of ``decision_function`` as a NumPy array, but not of Dask collections."""
+        if not self.__sklearn_is_fitted__():  # what scikit-learn's check asks last
+            check_is_fitted(self)
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
             result = scores_of(self._read_alike(X), self._weights(), n_jobs)
@@ -134,7 +140,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
-        return cast(Array, like(X, result[:, 0] if self._columns is None else result))
+        return result[:, 0] if self._columns is None else result
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
@@ -145,7 +151,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
         result = scores(rows, W, n_jobs)
         # A value that is not finite leads to a score that is not finite: only then search for it.
-        if not np.all(np.isfinite(result)):
+        if not np.isfinite(result).all():
             check_rows(X, owner=self)
             check_scores(result, lambda: small_scores(rows, W, n_jobs))
         return result
@@ -163,9 +169,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             if self._has_labels:
                 k, dtype = self._columns, np.dtype(np.int64)
             return cast(AnyArray, lazily(self, "predict", X, k, dtype))
-        with config_context(array_api_dispatch=False):
-            scores = self.decision_function(X)
-        return cast(AnyArray, like(X, self._predicted(scores)))
+        return cast(AnyArray, like(X, self._predicted(self._scores(X))))
 
     def _predicted(self, scores: Array) -> AnyArray:
         """Classes, or the indicator matrix of labels, by scores."""

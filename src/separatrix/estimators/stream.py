@@ -9,6 +9,7 @@ import numpy as np
 from ..data import ArraySource
 from ..numeric.types import AnyArray
 from ..solvers import Solver, State
+from ..solvers.base import locked
 from ..training.loop import Info
 
 COLUMNS = ("pass", "objective", "mistakes", "norm", "seconds")
@@ -66,6 +67,7 @@ class HistoryRoom:
         self.columns = {name: np.empty(2 * self.written + 1, begun[name].dtype) for name in COLUMNS}
         for name, column in self.columns.items():
             column[: self.written] = begun[name]
+        self._shown = locked(self.columns)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()  # copies of the views become independent arrays
@@ -82,8 +84,7 @@ class HistoryRoom:
         values = (passes, info.objective, info.mistakes, info.norm, seconds)
         for (name, column), value in zip(self.columns.items(), values, strict=True):
             column[at] = value  # None becomes NaN
-            self.given[name] = view = column[: self.written]
-            view.setflags(write=False)
+            self.given[name] = self._shown[name][: self.written]
         return self.given
 
 

@@ -47,7 +47,8 @@ class OnlineWeights:
     ) -> OnlineWeights:
         """Start from plain weights (k, d + 1), with the sum so far and the L1 penalty if given."""
         lag = None if sum is None else np.zeros(W.shape)
-        sum, received = (None if kept is None else kept.copy() for kept in (sum, received))
+        sum = None if sum is None else sum.copy()
+        received = None if received is None else received.copy()
         return cls(W.copy(), np.array([1.0, 0.0, cumulative]), sum, lag, received)
 
     @property

@@ -31,7 +31,7 @@ from ..losses import get_loss
 from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
-from ..solvers.online import expected_online_state
+from ..solvers.online_state import expected_online_state
 from ..training.trace import Trace
 from .schema import conforms
 

@@ -31,7 +31,7 @@ class ClassSums(NamedTuple):
         if known is not None:
             return cls(*known[:3], known.squares.sum(axis=0), known.sums.sum(axis=0))
         shift = source.approximate_mean()
-        if shift is not None and not np.all(np.isfinite(shift)):
+        if shift is not None and not np.isfinite(shift).all():
             shift = np.zeros(source.n_features)
         about = np.zeros(1) if shift is None else shift
         if source.multilabel:

@@ -79,8 +79,9 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
     penalty, least = objective.penalty, objective.penalty.l2
     if not least:
         return 0.0
-    factors = penalty.feature_weights
-    least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
+    if penalty.weights is not None:
+        factors = penalty.feature_weights
+        least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
     square = objective.mean_square if known is None else known
     size = np.sqrt(_with_offset(objective, square))
@@ -123,18 +124,31 @@ def drift_of_bound(visits: float) -> float:
 
 
 @dataclass(frozen=True)
-class ExactValue(Sum[tuple[float, float]]):
-    """Weighted losses and mistakes from scores in twice the working precision."""
+class ExactMistakes(Sum[tuple[float]]):
+    """Weighted mistakes from scores in twice the working precision."""
 
     loss: Loss
     W: Array
     low: Array | None = None
     """Low part of W, for weights in twice the working precision."""
 
-    def of(self, block: Block) -> tuple[float, float]:
+    def of(self, block: Block) -> tuple[float]:
+        high, _ = _exact_scores(block, self.W, self.low)
+        return (_weighted(block, self.loss.mistakes(block.y, high)),)
+
+
+@dataclass(frozen=True)
+class ExactValue(Sum[tuple[float]]):
+    """Weighted losses from scores in twice the working precision."""
+
+    loss: Loss
+    W: Array
+    low: Array | None = None
+    """Low part of W, for weights in twice the working precision."""
+
+    def of(self, block: Block) -> tuple[float]:
         high, low = _exact_scores(block, self.W, self.low)
-        losses = loss_of_pairs(self.loss, block.y, high, low)
-        return _weighted(block, losses), _weighted(block, self.loss.mistakes(block.y, high))
+        return (_weighted(block, loss_of_pairs(self.loss, block.y, high, low)),)
 
 
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:

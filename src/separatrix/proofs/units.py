@@ -21,7 +21,15 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
 from ..rows.standardized import exact_gradient
-from .rounding import ExactTangents, ExactValue, Pair, Tangents, by_differences, sum_rounding
+from .rounding import (
+    ExactMistakes,
+    ExactTangents,
+    ExactValue,
+    Pair,
+    Tangents,
+    by_differences,
+    sum_rounding,
+)
 
 
 def seen_weights(W: Array, features: FeatureMap | None) -> Array:
@@ -96,13 +104,13 @@ class GivenUnits:
     def value(self, V: Array) -> float:
         """J at returned weights, in one read of the data."""
         source, W, low = self._exactly(V)
-        loss_sum, _ = source.total(ExactValue(self.objective.loss, W, low))
+        (loss_sum,) = source.total(ExactValue(self.objective.loss, W, low))
         return self.objective.mean(loss_sum, self._seen(V))
 
     def mistakes(self, V: Array) -> float:
         """Weighted mistakes at returned weights, with exact signs of the margins."""
         source, W, low = self._exactly(V)
-        _, mistakes = source.total(ExactValue(self.objective.loss, W, low))
+        (mistakes,) = source.total(ExactMistakes(self.objective.loss, W, low))
         return float(mistakes)
 
     def separates(self, W: Array) -> bool:

@@ -86,16 +86,16 @@ class Step(NamedTuple):
 
 def locked(value: Any) -> Any:
     """Read-only view of an array, or of the arrays in a dictionary; other values unchanged."""
-    if isinstance(value, dict):
-        return {
-            name: locked(entry) if isinstance(entry, (np.ndarray, dict)) else entry
-            for name, entry in value.items()
-        }
-    if not isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.setflags(write=False)
+        return view
+    if not isinstance(value, dict):
         return value
-    view = value.view()
-    view.setflags(write=False)
-    return view
+    return {
+        name: locked(entry) if isinstance(entry, (np.ndarray, dict)) else entry
+        for name, entry in value.items()
+    }
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,12 +13,14 @@ Paper       Cauchy (1847); Robbins and Monro, Annals of Mathematical Statistics 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .. import loops
 from ..numeric import checks
 from ..numeric.expected import Check, array, entries, real, whole
 from ..numeric.types import Array
@@ -26,7 +28,8 @@ from ..objective import Objective
 from ..penalties import L2, ElasticNet, GroupLasso, Penalty
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .online import OnlineRun, expected_online_state, warn_slow
+from .online import OnlineRun
+from .online_state import expected_online_state
 from .proximal_gradient import MOST_HALVINGS, proximal_gradient
 from .rescaling import constant_step, is_perceptron
 from .step_bounds import safe_step
@@ -83,7 +86,7 @@ class GradientDescent(Solver):
         if not self.by_row:
             return
         # Row by row weights decay by l2 and receive l1 late; the loops know nothing else.
-        if not isinstance(penalty, L2 | ElasticNet | GroupLasso):
+        if not isinstance(penalty, (L2, ElasticNet, GroupLasso)):
             raise ValueError(
                 f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l1 and "
                 "l2 alone; fit all rows at once by GradientDescent() or ProximalNewton()"
@@ -126,7 +129,7 @@ class GradientDescent(Solver):
         else:
             as_schedule(self.learning_rate, objective.penalty.l2)
         if self.by_row:
-            warn_slow(objective)
+            _warn_slow(objective)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
         """Whether the step is constant and, row by row, the order fixed and no penalty lazy."""
@@ -259,3 +262,14 @@ def subgradient_descent(
         }  # fmt: skip
         mean = total / t if average else None
         yield Step(W, state, at.value, at.mistakes, step_scale=short * step / first, average=mean)
+
+
+def _warn_slow(objective: Objective) -> None:
+    """A user's own loss goes row by row in Python."""
+    if loops.compiled(objective.loss) is None:
+        warnings.warn(
+            f"{objective.loss!r} is not compiled: row-by-row training calls it once per row in "
+            "Python; a batch solver such as LBFGS() or GradientDescent() calls it once per block",
+            UserWarning,
+            stacklevel=2,
+        )

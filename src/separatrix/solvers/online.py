@@ -17,9 +17,8 @@ Paper       Robbins and Monro, Annals of Mathematical Statistics 22 (1951); Shal
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,8 +28,7 @@ from .. import loops
 from ..data import Block, InMemory, Shuffle, Visit
 from ..data.row_state import RowState
 from ..losses import Loss
-from ..numeric import expected
-from ..numeric.expected import Check
+from ..numeric.lazy import cached_property
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
@@ -41,7 +39,6 @@ from .thresholds import MOST_AHEAD, VALUES_AHEAD
 
 STEP_CUT = 0.8  # of a step after an epoch that did not lower J
 LOG_ROWS = 1 << 17  # that a log of updated rows holds
-MOST_POWER = 1 << 12  # of two, in the unit of weights of rows
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -81,12 +78,13 @@ class OnlineRun:
     adapts: bool = False
     step_scale: float = 1.0
     least: float = np.inf
-    screening: RowState[loops.ScreeningState | None] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def screening(self) -> RowState[loops.ScreeningState | None]:
+        """What screening remembers of every row."""
         # A function that knew this run would keep it, and its rows, until Python looks for circles.
         begin = partial(begin_screening, loss=self.objective.loss, k=len(self.weights.v))
-        self.screening = self.objective.source.row_state(begin)
+        return self.objective.source.row_state(begin)
 
     @classmethod
     def start(
@@ -114,14 +112,9 @@ class OnlineRun:
         if state is None:
             unit = schedule(1) * scale / near_power(scale) if rescales else 1.0
             state = {
-                "weights": W / unit,
-                "seed": int(rng.integers(2**62)),
-                "passes": 0,
-                "batches": 0,
-                "unit": unit,
-                "rows_before": 0,
-                "weight_before": 0.0,
-            }
+                "weights": W / unit, "seed": int(rng.integers(2**62)), "passes": 0, "batches": 0,
+                "unit": unit, "rows_before": 0, "weight_before": 0.0,
+            }  # fmt: skip
             if average:
                 state["sum"] = np.zeros(W.shape)
         numbers = {name: state[name] for name in NUMBERS}
@@ -289,15 +282,12 @@ class OnlineRun:
     def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
         """One call of the loop; what screening notes of the rows stays with their source."""
         objective = self.objective
-
-        def run(screening: loops.ScreeningState | None = None) -> loops.PassResult:
-            return block.rows.visits.online_pass(
-                block.y, objective.loss, self.weights, screening,
-                weight=None if self.common else block.weight, weight_scale=self.weight_scale,
-                l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
-                intercept=objective.intercept, **given,
-            )  # fmt: skip
-
+        run = partial(
+            block.rows.visits.online_pass, block.y, objective.loss, self.weights,
+            weight=None if self.common else block.weight, weight_scale=self.weight_scale,
+            l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
+            intercept=objective.intercept, **given,
+        )  # fmt: skip
         return self.screening.advance(block, run) if screens else run()
 
     def _plain(self) -> Array:
@@ -345,33 +335,6 @@ class OnlineRun:
         )  # fmt: skip
 
 
-def expected_online_state(shape: tuple[int, int], average: bool) -> Check:
-    """Checks the state of a run over rows with weights of this shape, or of a stream of them."""
-    weights, power = expected.array(*shape), expected.whole(-MOST_POWER, MOST_POWER)
-    counts = dict.fromkeys(("passes", "batches", "rows_before"), expected.whole())
-    needed = {
-        **counts, "seed": expected.whole(0, 2**63 - 1), "unit": expected.real,
-        "weight_before": expected.at_least_0, "weights": weights,
-    }  # fmt: skip
-    numbers = dict.fromkeys(("cumulative", "step_scale", "least"), expected.real)
-    total = {"sum": weights} if average else {}
-    return expected.entries(
-        needed | total,
-        {**numbers, "weight_power": power, "sum": weights, "received": weights},
-    )
-
-
 def begin_screening(block: Block, loss: Loss, k: int) -> loops.ScreeningState | None:
     """Only the perceptron leaves rows alone whose margin is large enough."""
     return block.rows.visits.screening_state(k) if is_perceptron(loss) else None
-
-
-def warn_slow(objective: Objective) -> None:
-    """A user's own loss goes row by row in Python."""
-    if loops.compiled(objective.loss) is None:
-        warnings.warn(
-            f"{objective.loss!r} is not compiled: row-by-row training calls it once per row in "
-            "Python; a batch solver such as LBFGS() or GradientDescent() calls it once per block",
-            UserWarning,
-            stacklevel=2,
-        )

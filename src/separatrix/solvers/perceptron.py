@@ -26,7 +26,8 @@ from ..objective import Objective
 from ..penalties import Penalty
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .online import OnlineRun, expected_online_state
+from .online import OnlineRun
+from .online_state import expected_online_state
 from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
 
 

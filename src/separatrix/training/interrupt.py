@@ -37,8 +37,8 @@ class gentle_interrupt:  # noqa: N801 (a context manager, as contextlib's are)
     _asked = -SECOND_WITHIN
 
     def __enter__(self) -> Self:
-        main = threading.current_thread() is threading.main_thread()
-        if main and getsignal(SIGINT) is default_int_handler:
+        default = getsignal(SIGINT) is default_int_handler
+        if default and threading.current_thread() is threading.main_thread():
             loops.clear_stop()
             self.ours = True
             signal(SIGINT, self._handle)

@@ -190,7 +190,8 @@ def minimize(
         loop, {"pocket": pocket, "trace": trace},
         lambda: settings_of(objective, solver, stop, keep, state), seed, start, drawn,
     )  # fmt: skip
-    with run.begun() as resumed:
+    with run.closing:
+        resumed = run.begin()
         start, at = run.start, state if resumed is None else resumed
         rng = np.random.default_rng(run.seed) if at is None else NOTHING_DRAWN
         step, why = loop.train(solver.steps(objective, start, rng, at))

@@ -5,8 +5,8 @@ A callback that defines ``begin(run)`` is called with it before the first step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any, Protocol, runtime_checkable
@@ -125,15 +125,16 @@ class Run:
         self.seed = state["seed"]
         self.start = self.start if state["start"] is None else state["start"]
 
-    @contextmanager
-    def begun(self) -> Iterator[State | None]:
-        """Call ``begin`` of the callbacks; return the solver's state if one of them restored it."""
-        with self.closing:
-            for callback in self.loop.callbacks:
-                begin = getattr(callback, "begin", None)
-                if begin is not None:
-                    begin(self)
-            yield None if self.loop.step is None else self.loop.step.state
+    def begin(self) -> State | None:
+        """Call ``begin`` of the callbacks; return the solver's state if one of them restored it.
+
+        The caller enters ``closing`` before.
+        """
+        for callback in self.loop.callbacks:
+            begin = getattr(callback, "begin", None)
+            if begin is not None:
+                begin(self)
+        return None if self.loop.step is None else self.loop.step.state
 
 
 def settings_of(

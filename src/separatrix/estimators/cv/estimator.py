@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ...losses import Loss, get_loss
 from ...numeric import checks
@@ -18,16 +17,16 @@ from ...objective import Objective
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
-from ..base import FitSettings
+from ..base import AllOrNothing, FitSettings
 from ..foreign_parameters import translating
 from ..sparse import SparseModel
 from . import leave_one_out
-from .candidates import Candidates, checked_ratios, described, in_l2, in_strength, tried_penalty
-from .finished import FinishedFits, LastFit
+from .candidates import Candidates, checked_ratios, in_l2, in_strength, tried_penalty
+from .finished import FinishedFits, LastFit, settings_of_search
 from .leave_one_out import LeaveOneOutCheck
-from .results import Unfinished, chosen, results, text_of_end
+from .results import Unfinished, chosen, doubts, results
 from .rows import given_rows, occupied
-from .scores import NEW_DEFAULT, UNSAID, meant_scoring, name_of
+from .scores import NEW_DEFAULT, UNSAID, meant_scoring
 from .search import PenaltySearch
 from .splits import metadata_router, routed
 
@@ -45,9 +44,8 @@ class LinearClassifierCV(SparseModel):
     With ``l1_ratio`` the path has strengths s, ``l1 = l1_ratio * s`` and ``l2 = (1 - l1_ratio) * s
     / 2``, the same for all folds, which are fitted one after another.
 
-    The rows of a source are assigned to folds by a hash of their number, in memory or not, and a
-    source that is not in memory is read again for every step of every fit: use a cache, and few
-    values of ``l2``.
+    The rows of a source are assigned to folds by a hash of their number. A source that is not in
+    memory is read again for every step of every fit: use a cache, and few values of ``l2``.
 
     Parameters
     ----------
@@ -73,20 +71,18 @@ class LinearClassifierCV(SparseModel):
         A splitter that needs groups gets those of ``fit(X, y, groups=groups)``. For a source that
         is not in memory only the number of folds can be given. "loo" leaves out one row at a time:
         exactly for the squared loss; for a smooth convex loss, two classes and rows of equal weight
-        by Newton steps from the fit to all rows, or by a fit without the row where these do not
-        converge, so that every score w.x + b has an error of at most 1e-4. In the mean score each
-        row counts by its weight. A row of weight 2 is left out as a whole; two copies of the row
-        would be left out one at a time. "loo" uses square matrices of the rows or the features,
-        whichever are fewer. It is refused for more than 8192 of these, which would take 4.3 GB, and
-        with ``l1_ratio``.
+        by Newton steps, or fits where these do not converge, so that every score w.x + b has an
+        error of at most 1e-4. Rows count by their weight in the mean score; a row of weight 2 is
+        left out as a whole, two copies one at a time. "loo" uses square matrices of the rows or
+        the features, whichever are fewer, at most 8192 of these (4.3 GB); not with ``l1_ratio``.
     scoring : "loss", None, str or callable
         "loss": minus the mean loss of the held-out rows. None: accuracy, which for a rare class is
         often best where the features have no effect. Both are weighted within each fold, and folds
         count equally, as in scikit-learn. Other values as in scikit-learn (with "loo" only
         "accuracy", which is the same as None): for arrays without weights, for a source in memory
         with those of its rows, without class weights. The default, "warn", is "loss" with a
-        FutureWarning, because it was None before (for the perceptron loss, which is least at zero
-        weights, it is still None, without a warning). The next version will not warn.
+        FutureWarning, because it was None before; it still is None for the perceptron loss, which
+        is least at zero weights. The next version will not warn.
     rule : {"best", "one_standard_error"}
         Choose the l2, or strength, with the best mean score (the largest in a tie), or the largest
         whose score is within one standard error of the best.
@@ -264,7 +260,7 @@ class LinearClassifierCV(SparseModel):
         ``params`` are passed to the splitter and the scorer: with scikit-learn's metadata routing,
         to those that request them; else only ``groups``, to the splitter.
         """
-        with self._all_or_nothing():
+        with AllOrNothing(self):
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
             self.__dict__.pop("decision_", None)
@@ -279,7 +275,8 @@ class LinearClassifierCV(SparseModel):
                 leave_one_out.check_arguments(self.cv, scoring, objective, self.standardize)
             paths = self._paths(objective)
             keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-            self._finished = FinishedFits(keeps, partial(self._run_settings, objective, paths))
+            settle = partial(settings_of_search, self, scoring, objective, paths)
+            self._finished = FinishedFits(keeps, settle)
             unfinished = Unfinished(paths[0].name)
             with self._finished.begun():
                 searches = [
@@ -294,15 +291,12 @@ class LinearClassifierCV(SparseModel):
             warnings.warn(NEW_DEFAULT, FutureWarning, stacklevel=2)
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(getattr(self, "l1_", 0.0))
-        own_grid = checks.is_integer(self.l2s if self.l1_ratio is None else self.strengths)
-        if text := text_of_end(self.cv_results_, paths[0].name, own_grid):
-            warnings.warn(text, UserWarning, stacklevel=2)
-        if unfinished.values:
-            warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
+        for text, category in doubts(self, unfinished):
+            warnings.warn(text, category, stacklevel=2)
         return self
 
     def _paths(self, objective: Objective) -> list[Candidates]:
-        for name in ("l2_path_", "l1_", "strength_", "l1_ratio_"):
+        for name in ("l2_path_", "l1_", "strength_", "l1_ratio_", "loo_check_"):
             self.__dict__.pop(name, None)
         if self.l1_ratio is not None:
             return in_strength(checked_ratios(self.l1_ratio), self.strengths, objective)
@@ -313,7 +307,6 @@ class LinearClassifierCV(SparseModel):
     def _fit_the_best(self, searches: list[PenaltySearch], rule: str) -> None:
         """Search, then fit all rows with the chosen penalty."""
         found = [search.run() for search in searches]
-        self.__dict__.pop("loo_check_", None)
         if found[0].check is not None:
             self.loo_check_ = found[0].check
         tables = [search.candidates.columns() for search in searches]
@@ -357,13 +350,3 @@ class LinearClassifierCV(SparseModel):
         """The callbacks, with checkpoints replaced by the saved state of the search."""
         others = [call for call in self.callbacks if not isinstance(call, Checkpoint)]
         return (LastFit(self._finished), *others) if self._finished.checkpoints else tuple(others)
-
-    def _run_settings(self, objective: Objective, paths: list[Candidates]) -> dict[str, Any]:
-        """Everything that all fits of the search depend on."""
-        return {
-            "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
-            **described(paths),
-            "penalty": objective.penalty.to_dict(), "scoring": name_of(self._scoring),
-            "rule": self.rule, "tol": self.tol, "standardize": self.standardize,
-            "data": objective.source.fingerprint(),
-        }  # fmt: skip

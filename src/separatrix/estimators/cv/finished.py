@@ -15,10 +15,13 @@ from ... import loops
 from ...data import Source
 from ...numeric.expected import Check, anything, entries, optional, whole
 from ...numeric.lazy import cached_property
+from ...objective import Objective
 from ...solvers import State, Step
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Info
 from ...training.run import Run, difference, digest, plain
+from .candidates import Candidates, described
+from .scores import name_of
 
 
 class FinishedFits:
@@ -160,6 +163,17 @@ class FinishedFits:
         if self._named is None or self._named[0] is not source:
             self._named = (source, source.fingerprint())
         return self._named[1]
+
+
+def settings_of_search(
+    clf: Any, scoring: Any, objective: Objective, paths: list[Candidates]
+) -> dict[str, Any]:
+    """Everything that all fits of a search depend on, as plain data."""
+    return {
+        "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept, **described(paths),
+        "penalty": objective.penalty.to_dict(), "scoring": name_of(scoring), "rule": clf.rule,
+        "tol": clf.tol, "standardize": clf.standardize, "data": objective.source.fingerprint(),
+    }  # fmt: skip
 
 
 class LastFit:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 
 MOST_SPLITS = 100  # folds listed individually
@@ -137,3 +141,12 @@ class Unfinished:
             f"{self.name} = {where}: their scores may not be those of the minimum; raise max_iter "
             f"or tol, scale the features, or leave out these values of {self.name}"
         )
+
+
+def doubts(clf: Any, unfinished: Unfinished) -> Iterator[tuple[str, type[Warning]]]:
+    """The warnings after a search: a best score at the end of the path, fits that did not end."""
+    own_grid = checks.is_integer(clf.l2s if clf.l1_ratio is None else clf.strengths)
+    if text := text_of_end(clf.cv_results_, unfinished.name, own_grid):
+        yield text, UserWarning
+    if unfinished.values:
+        yield unfinished.text(clf.max_iter), ConvergenceWarning
