@@ -82,16 +82,16 @@ def export(
 ) -> None:
     """Write a model as ONNX, JSON, a SQL query, or a C header."""
     choice("--to", to, list(SUFFIXES))
-    of_query = {"table": table_name, "key": key}
-    of_query = {name: value for name, value in of_query.items() if value is not None}
-    if of_query and to != "sql":
-        name, value = next(iter(of_query.items()))
-        raise ValueError(f"--{name} {value} is about a query: use it with --to sql, not --to {to}")
+    for option, value in (("--table", table_name), ("--key", key)):
+        if value is not None and to != "sql":
+            raise ValueError(
+                f"{option} {value} is about a query: use it with --to sql, not --to {to}"
+            )
     to_stdout = output is not None and goes_to_stdout(output, json)
     estimator = loaded(model)
     path = output or str(Path(model).with_suffix(SUFFIXES[to]))
     check_output(path, model)
-    separatrix.export(estimator, path, to=to, **of_query)
+    separatrix.export(estimator, path, to=to, table=table_name or "rows", key=key)
     size = os.path.getsize(path) if os.path.isfile(path) else None  # a pipe has none
     if json:
         print_json("export", {"model": model, "output": path, "to": to, "bytes": size})

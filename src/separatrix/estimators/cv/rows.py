@@ -14,8 +14,11 @@ from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.device_arrays import copied_home
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...numeric import checks
+from ...training.minimize import NONE_HELD_OUT
+from ...training.stopping import Stop
 from ..base import FitSettings
 from ..sources import labels_of
+from ..stop_parameter import with_validation_rows
 from . import row_hash
 from .splits import Given, Metadata
 
@@ -44,6 +47,16 @@ def given_rows(
         cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
     scored = None if scoring in (None, "loss") else as_arrays(X)
     return Given(source, _repeatable(cv), metadata, np.empty((len(labels), 0)), labels, scored)
+
+
+def held_out(stop: Stop, clf: Any, source: Source) -> Stop:
+    """The rules with a source of the rows for early stopping, which does not depend on the fold."""
+    stop = with_validation_rows(stop, clf, source)
+    if stop.validation is not True:
+        return stop
+    if source.validation is None:
+        raise ValueError(NONE_HELD_OUT)
+    return replace(stop, validation=source.validation)
 
 
 def _repeatable(cv: Any) -> Any:
