@@ -65,12 +65,16 @@ def separating(
         return {}
     X: Any = rows if isinstance(rows, np.ndarray) else rows_of(rows).as_scipy().tocsr()
     low, high = _ranges(X, labels, classes)
+    columns = {}
+    if encoding is not None and encoding.n_features == d:
+        middle = (low.min(axis=0) + high.max(axis=0)) / 2.0
+        columns = _columns(X, labels, classes, middle, encoding)
     found = {}
     if _chance_of_ranges(sizes) + np.log(d) < LEAST_CHANCE:
-        found = {name(int(j)): [int(j)] for j in np.flatnonzero(_are_apart(low, high))}
-    if encoding is not None and encoding.n_features == d:
-        found |= _columns(X, labels, classes, (low.min(axis=0) + high.max(axis=0)) / 2.0, encoding)
-    return found
+        known = {j for features in columns.values() for j in features}
+        apart = np.flatnonzero(_are_apart(low, high)).tolist()
+        found = {name(j): [j] for j in apart if j not in known}
+    return found | columns
 
 
 def _ranges(X: Any, labels: AnyArray, classes: AnyArray) -> tuple[Array, Array]:
