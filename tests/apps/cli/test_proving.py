@@ -152,6 +152,10 @@ def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert f"The {trained.n_rows} rows of its fit, without {300 - trained.n_rows} others" in out
     assert "above" in out
+    assert "cannot be checked" not in out  # a fingerprint has
+    flowers(seed=1).to_csv("other.csv", index=False)
+    assert run(["certify", "m.sep", "other.csv"]) == 0
+    assert "cannot be checked" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("command", ["certify", "diagnose", "evaluate"])

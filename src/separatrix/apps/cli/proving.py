@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import separatrix
@@ -111,6 +110,8 @@ def certify(
 
     Pass the rows of its fit. A model that held out rows knows which, and leaves them out.
     """
+    from ...inspection.certify.certificate import UNCHECKED
+
     estimator = any_model(model)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Fitting the same objective")
@@ -134,7 +135,8 @@ def certify(
         return
     print_rows(found)
     out = console()
-    out.print(printable(replace(certificate, remedy=None)))
+    of_fit = found.is_of_fit  # then a fingerprint has shown it
+    out.print(printable(certificate.finding if of_fit else f"{certificate.finding} {UNCHECKED}"))
     if certificate.remedy is not None:
         python = f"in Python, where clf is the model: {certificate.remedy}"
         out.print(
