@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import separatrix
@@ -76,15 +77,11 @@ def _leaks(rows: Any, encoding: Any) -> list[dict[str, str]]:
     import numpy as np
 
     from ...inspection.diagnose.leaks import separating, words
-    from ...rows import rows_of
 
     if encoding is None or not hasattr(rows, "block"):
         return []
     names = encoding.coef_names
     X, y = rows.block().X, rows.y
-    of_weight = np.flatnonzero(rows.weights)
-    if len(of_weight) < len(y):
-        X, y = rows_of(X).take(of_weight).X, y[of_weight]
     found = separating(X, y, np.unique(y), lambda j: repr(str(names[j])), encoding)
     if not found:
         return []
@@ -110,8 +107,6 @@ def certify(
 
     Pass the rows of its fit. A model that held out rows knows which, and leaves them out.
     """
-    from ...inspection.certify.certificate import UNCHECKED
-
     estimator = any_model(model)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Fitting the same objective")
@@ -135,8 +130,9 @@ def certify(
         return
     print_rows(found)
     out = console()
-    of_fit = found.is_of_fit  # then a fingerprint has shown it
-    out.print(printable(certificate.finding if of_fit else f"{certificate.finding} {UNCHECKED}"))
+    words = str(replace(certificate, remedy=None))
+    # A fingerprint has shown that these are the rows of the fit: no caveat is needed.
+    out.print(printable(certificate.finding if found.is_of_fit else words))
     if certificate.remedy is not None:
         python = f"in Python, where clf is the model: {certificate.remedy}"
         out.print(
