@@ -127,14 +127,3 @@ def _columns(
         if chance + np.log(encoding.n_features) < LEAST_CHANCE:
             found[repr(column.name)] = features
     return found
-<<<<<<< HEAD
-
-
-def _matrix(model: FittedModel, features: list[int]) -> Array:
-    X = model.rows
-    if isinstance(X, np.ndarray):
-        return X[:, features]
-    found: Array = rows_of(X).as_matrix().tocsc()[:, features].toarray()
-    return found
-=======
->>>>>>> 30e7828a (stop= of LinearClassifierCV and KernelPerceptron; path leaves out the rows that fit measures on; check names leaks; certify suggests options)
