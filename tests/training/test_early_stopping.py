@@ -231,4 +231,4 @@ def test_estimators_with_the_rule_are_cloned():
     clf = clone(LinearClassifier(stop=STOP))
     assert clf.stop.patience == 4
     np.testing.assert_array_equal(clf.stop.validation[0], X[HELD_OUT])
-    assert "stop" not in LinearClassifierCV().get_params()
+    assert clone(LinearClassifierCV(stop=STOP)).stop.patience == 4

@@ -26,11 +26,12 @@ from ..schedules import LearningRate
 from ..training.loop import Callback, Loop, history
 from ..training.progress import progress_line
 from ..training.run import Run
-from ..training.stopping import StoppingRules
+from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
 from .foreign_parameters import translating
 from .kernel_expansion import KernelExpansion, rows_labels_weights
 from .kernel_parameters import KernelParameters
+from .kernel_stopping import HeldOutRows, measured
 from .kernel_trace import KernelTrace
 from .sources import accuracy, check_features, refuse_labels_beside
 
@@ -88,6 +89,13 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         Stop when the norm of the weights, in feature space, exceeds it.
     tol : float or None
         Stop when the loss during a pass and the weights barely change.
+    stop : Stop or None
+        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
+        perceptron loss of these rows has not fallen for 5 passes (of the average if keep is "auto"
+        or "average" and there is no budget, else of the last weights; the parameter ``patience`` is
+        then not used), ``Stop(seconds=60)`` after a minute. For "precomputed", X_val is the kernel
+        of these rows with the training rows. A run that ends before it has converged returns the
+        weights of the pass with the smallest loss.
     fit_intercept : bool
         Whether to add 1 to the kernel.
     class_weight : dict, "balanced" or None
@@ -122,7 +130,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
     n_updates_ : int
         Number of mistakes, each of which was an update.
     history_ : dict of arrays
-        ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
+        ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass. With
+        ``Stop(validation=...)`` also ``validation_loss``.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : array
@@ -193,6 +202,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         patience: int | None = 20,
         max_norm: float | None = None,
         tol: float | None = None,
+        stop: Stop | None = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
@@ -212,6 +222,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         self.patience = patience
         self.max_norm = max_norm
         self.tol = tol
+        self.stop = stop
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
@@ -226,10 +237,11 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         A mistake adds its row times the step size and its weight, relative to the mean weight, as
         in :class:`Perceptron`; rows of weight 0 are ignored.
         """
+        stop = self._checked_stop()
+        held_out = None if stop.validation is None else HeldOutRows.of(stop.validation, X)
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             X, y, sample_weight = rows_labels_weights(X)
-        stop = self._checked_stop()
         # The loop for dense Gaussians reads either type, so that float32 rows are not copied.
         found = sound_rows(X)[0]
         either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(found)
@@ -241,13 +253,18 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         classes, weight, _ = weighed_classes(labels, None, sample_weight, self.class_weight)
         run = self._run(kernel, rows, classes, numbers(labels, classes), weight)
         stop = replace(stop, cycle=run.repeats)
+        early = None
+        if held_out is not None and stop.patience is not None:
+            others = self._checked_rows(sound_rows(held_out.X)[0], rows.dtype)
+            held_out = held_out.checked(others, rows, kernel)
+            early = held_out.stopping(stop.patience, run, kernel, rows, classes)
         space = FeatureSpace()
-        rules = StoppingRules(stop, np.zeros_like(run.scores), space)
+        rules = StoppingRules(stop, np.zeros_like(run.scores), space, early=early)
         loop = Loop(
             rules, self.callbacks, progress=progress_line(self.verbose),
             solver_state=partial(space.expected_state, run.scores.shape),
         )  # fmt: skip
-        settings = partial(self._run_settings, rows, labels, sample_weight, stop, kernel)
+        settings = partial(self._run_settings, rows, labels, sample_weight, stop, kernel, held_out)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
         with whole.closing:
@@ -258,20 +275,32 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         self.classes_ = classes
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
         self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
+        if early is not None:
+            self.history_ |= early.columns()
         self.trace_ = KernelTrace(
             kernel, self.learning_rate, self.shuffle, self.fit_intercept, self.class_weight,
             self.budget, classes, run.seed, len(labels), self.n_iter_, why, run.weight_sum,
         )  # fmt: skip
-        self._keep(run, kernel, rows, loop.rule)
+        self._count(run)
+        keep = self.keep
+        if early is not None and early.best is not None and not self.converged_:
+            run.restore(early.best)
+            keep = keep if keep == "voted" else measured(run)
+        self._keep(run, kernel, rows, keep, loop.rule)
         return self
 
-    def _keep(self, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, rule: str) -> None:
-        """Set the model from the last complete pass, and the reason why the run ended."""
-        found = KernelExpansion.of(run, kernel, rows, self.keep, rule)
-        self._show(found)
+    def _count(self, run: KernelPerceptronRun) -> None:
+        """Set the numbers of updates of the whole run."""
         counts = run.ended.counts
         self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
         self.n_updates_ = run.ended.updates
+
+    def _keep(
+        self, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, keep: str, rule: str
+    ) -> None:
+        """Set the model from the last complete pass of a run, and the reason why it ended."""
+        found = KernelExpansion.of(run, kernel, rows, keep, rule)
+        self._show(found)
         self._coef = None
         if isinstance(kernel, Linear):
             self._coef = found.scaled(np.asarray(found.sums @ self.support_vectors_))

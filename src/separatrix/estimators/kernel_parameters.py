@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
 from ..training.loop import Callback
 from ..training.stopping import Stop
+from .kernel_stopping import HeldOutRows
+from .stop_parameter import with_rules
 from .thresholds import KERNEL_CACHE_MB
 
 
@@ -41,6 +42,7 @@ class KernelParameters:
     patience: int | None
     max_norm: float | None
     tol: float | None
+    stop: Stop | None
     fit_intercept: bool
     class_weight: Any
     random_state: Any
@@ -68,13 +70,14 @@ class KernelParameters:
                 f"budget={self.budget!r} cannot be used with keep={self.keep!r}: past weights "
                 "need every former support; use keep='auto' or 'last', or budget=None"
             )
-        return Stop(
+        rules = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=True,
             tol=checks.optional_number("tol", self.tol),
             max_norm=checks.optional_number("max_norm", self.max_norm),
             patience=checks.optional_whole("patience", self.patience),
         )
+        return rules if self.stop is None else with_rules(rules, self.stop)
 
     def _checked_kernel(self, rows: Matrix, sample_weight: Array | None = None) -> Kernel:
         if not callable(self.kernel):
@@ -117,10 +120,9 @@ class KernelParameters:
         sample_weight: Array | None,
         stop: Stop,
         kernel: Kernel,
+        held_out: HeldOutRows | None,
     ) -> dict[str, Any]:
         """Everything that a run depends on, except its seed."""
-        rules = asdict(stop)
-        del rules["max_iter"]
         schedule = as_schedule(self.learning_rate)
         source = array_source(
             check_rows(rows), labels, sample_weight=sample_weight, class_weight=self.class_weight
@@ -128,6 +130,7 @@ class KernelParameters:
         return {
             "kernel": kernel.to_dict(rows), "fit_intercept": self.fit_intercept,
             "learning_rate": as_plain("KernelPerceptron.learning_rate", schedule),
-            "shuffle": self.shuffle, "keep": self.keep, "budget": self.budget, "stop": rules,
-            "data": source.fingerprint(),
+            "shuffle": self.shuffle, "keep": self.keep, "budget": self.budget,
+            "stop": stop.settings(), "data": source.fingerprint(),
+            "early stopping": None if held_out is None else held_out.fingerprint(),
         }  # fmt: skip

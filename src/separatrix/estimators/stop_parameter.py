@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data import Source
 from ..data.labels import check_labels
+from ..numeric.types import AnyArray
 from ..training.stopping import Stop
 
 OWN = ("validation", "patience", "seconds")
@@ -41,12 +42,17 @@ def with_validation_rows(rules: Stop, model: Any, training: Source) -> Stop:
     if not isinstance(rules.validation, tuple):
         return rules
     X, y = rules.validation
-    known = training.classes.tolist()
-    if unknown := sorted(set(check_labels(y).tolist()) - set(known), key=str):
+    check_known(check_labels(y), training.classes)
+    rows = model._source(X, y, None, classes=training.classes, reset=False, encode=False)
+    # Class weights are for training: held-out rows count alike, as those of read(validation=...).
+    return replace(rules, validation=rows.with_weight(np.ones(len(rows.y))))
+
+
+def check_known(labels: AnyArray, classes: AnyArray) -> None:
+    """Refuse labels of held-out rows that the training rows do not have."""
+    known = classes.tolist()
+    if unknown := sorted(set(labels.tolist()) - set(known), key=str):
         raise ValueError(
             f"the rows of Stop(validation=...) have the labels {unknown!r}; expected those of the "
             f"training rows, {known!r}"
         )
-    rows = model._source(X, y, None, classes=training.classes, reset=False, encode=False)
-    # Class weights are for training: held-out rows count alike, as those of read(validation=...).
-    return replace(rules, validation=rows.with_weight(np.ones(len(rows.y))))

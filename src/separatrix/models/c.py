@@ -129,6 +129,7 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 
 
 def as_c(formula: Formula) -> str:
+    formula.refuse_dates("C")
     formula.refuse_categories("C")
     formula.refuse_costs("C")
     k, d = formula.coef.shape

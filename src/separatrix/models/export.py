@@ -31,7 +31,8 @@ def export(
     model : LinearClassifier, LinearClassifierCV, Perceptron, or a pipeline that ends in one
         Before it, a pipeline may have a StandardScaler and, except for C, a OneHotEncoder, also
         inside a ColumnTransformer. A model that was fitted to files includes how its columns are
-        read. Hashed columns and kernels are refused with the reason.
+        read; parts of dates are for "sql" only. Hashed columns and kernels are refused with the
+        reason.
     path : str or path
         The file. An existing file is replaced once the new one is complete; pipes and devices such
         as ``/dev/stdout`` are written to directly.

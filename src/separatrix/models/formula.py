@@ -22,7 +22,7 @@ from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_los
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 
-Type = Literal["number", "text", "whole", "float", "boolean"]
+Type = Literal["number", "text", "whole", "float", "boolean", "date"]
 Probability = Literal["sigmoid", "softmax", "normalized_sigmoid"]
 PROBABILITIES: tuple[tuple[Loss, Probability], ...] = (
     (Logistic(), "sigmoid"), (Softmax(Logistic()), "softmax"),
@@ -46,6 +46,8 @@ class Feature:
     mean: float | None = None
     """The mean to subtract, then the scale to divide by; None: skip."""
     scale: float | None = None
+    part: str | None = None
+    """Of a date: which of its parts takes the place of the column."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Formula:
 
     columns: tuple[str, ...]
     types: tuple[Type, ...]
-    """Types of the columns: numbers, or categories of one type."""
+    """Types of the columns: numbers, categories of one type, or dates."""
     features: tuple[Feature, ...]
     coef: Array
     intercept: Array
@@ -85,6 +87,15 @@ class Formula:
                 "this model predicts the class with the least expected cost, which an export to "
                 f"{language} cannot: export to 'onnx' or 'json', or call set_decision() without "
                 "arguments first, and decide by the probabilities of the export"
+            )
+
+    def refuse_dates(self, language: str) -> None:
+        """Raise an error, for a language in which parts of dates are not computed."""
+        if "date" in self.types:
+            raise ValueError(
+                f"the column {self.columns[self.types.index('date')]!r} is read as parts of a "
+                f"date, which an export to {language} cannot compute: export to 'sql', make "
+                "columns of the parts before reading, or use separatrix.save"
             )
 
     def refuse_categories(self, language: str) -> None:
@@ -172,10 +183,12 @@ def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
             "(MurmurHash3): read with categorical='onehot', or use separatrix.save"
         )
     if isinstance(column, DateParts):
-        raise ValueError(
-            f"the column {column.name!r} is read as parts of a date, which exports cannot compute: "
-            "make columns of the parts before reading, or use separatrix.save"
-        )
+        of_parts = zip(column.parts, column.columns, strict=True)
+        return "date", [
+            replace(feature, part=part)
+            for part, made in of_parts
+            for feature in _read(number, made)[1]
+        ]
     assert isinstance(column, OneHot)
     made = [
         Feature(name, number, "category", values=values)

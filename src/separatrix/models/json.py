@@ -17,6 +17,10 @@ def as_json(formula: Formula) -> str:
 
     Escaped so that it is safe inside HTML.
     """
+    formula.refuse_dates("JSON")
+    features = [asdict(feature) for feature in formula.features]
+    for feature in features:
+        del feature["part"]
     model: dict[str, Any] = {
         "format": "separatrix linear model",
         "version": VERSION,
@@ -24,7 +28,7 @@ def as_json(formula: Formula) -> str:
             {"name": name, "type": type}
             for name, type in zip(formula.columns, formula.types, strict=True)
         ],
-        "features": [asdict(feature) for feature in formula.features],
+        "features": features,
         "coef": formula.coef.tolist(),
         "intercept": formula.intercept.tolist(),
         "classes": formula.labels,

@@ -89,6 +89,7 @@ class Graph:
 
     def inputs(self, formula: Formula) -> list[str]:
         """Add the inputs, one name for each column, (n, 1)."""
+        formula.refuse_dates("ONNX")
         self.types = {
             "number": self.tensor.DOUBLE, "float": self.tensor.DOUBLE, "text": self.tensor.STRING,
             "whole": self.tensor.INT64, "boolean": self.tensor.BOOL,

@@ -7,6 +7,8 @@ that is not a number (which SQLite stores in any column and would count as 0; Du
 a number is missing that the model does not fill in, all of these are NULL. A category that the
 model does not know counts as 0 in all of its features.
 
+A column of dates is joined to a table of its distinct values with their parts (``sql_dates.py``).
+
 Columns are qualified by their table: SQLite would take an unknown name in quotes for a string. Sums
 are balanced trees, because SQLite refuses expressions nested more than 1000 deep.
 """
@@ -16,8 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 from .formula import Feature, Formula, Type, digits, signed
+from .sql_dates import value_of, with_parts
 
 MOST_CLASSES = 100  # each is compared with every other
+DATES = "dates_of_column_"
+"""Names of tables of dates begin like this."""
 LARGEST = "1.7976931348623157e308"
 
 
@@ -49,10 +54,24 @@ def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str
     outer += _probabilities(formula)
     shown = [""] if k == 1 else [f"_{label}" for label in labels]
     outer += [f"m{row} AS {name(f'margin{which}')}" for row, which in enumerate(shown)]
+    parts, joins = _dates(formula, table)
     return (
-        f"SELECT {_list(outer)}\nFROM (SELECT {_list(middle)}\nFROM (SELECT {_list(inner)}\n"
-        f"FROM {name(table)} AS t) AS s) AS m;\n"
+        f"{parts}SELECT {_list(outer)}\nFROM (SELECT {_list(middle)}\nFROM (SELECT {_list(inner)}\n"
+        f"FROM {name(table)} AS t{joins}) AS s) AS m;\n"
     )
+
+
+def _dates(formula: Formula, table: str) -> tuple[str, str]:
+    """Tables of the parts of dates, as a clause before the query, and the joins with them."""
+    dates = [j for j, type in enumerate(formula.types) if type == "date"]
+    if not dates:
+        return "", ""
+    if table.lower().startswith(DATES):
+        raise ValueError(f"table={table!r}: the query uses names that begin with {DATES!r}")
+    tables = [f"{DATES}{j}" for j in dates]
+    texts = [f"CAST({_of_table(formula.columns[j])} AS VARCHAR)" for j in dates]
+    joins = [f"\nLEFT JOIN {d} ON {d}.x = {x}" for d, x in zip(tables, texts, strict=True)]
+    return with_parts(tables, texts, name(table)), "".join(joins)
 
 
 def name(text: str) -> str:
@@ -105,6 +124,8 @@ def _products(formula: Formula, row: int) -> list[str]:
 def _value(feature: Feature, formula: Formula) -> str:
     """The value of a feature."""
     column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
+    if feature.part is not None:
+        column = value_of(feature.part, f"{DATES}{feature.column}")
     # SQLite compares with cast bounds as numbers: text that is not a number is above all of them.
     known = f"{column} BETWEEN {_number('-' + LARGEST)} AND {_number(LARGEST)}"
     if feature.kind == "missing":

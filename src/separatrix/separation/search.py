@@ -95,7 +95,7 @@ class SeparabilitySearch:
             return self._decided()
 
     def _decided(self) -> Proven:
-        found = (self._wide_separator() if self.working.wide else None) or self._separator()
+        found = (self._wide_separator() if self.working.suits_newton else None) or self._separator()
         if isinstance(found, Proven):
             return found
         return self._weak_separator(found)

@@ -46,6 +46,14 @@ class WorkingSet:
         self.coordinates = Coordinates.of(self.Z, rows.width, rows.intercept)
         self.scaled, self.norms = unit(self.coordinates.of_rows(self.Z))
 
+    @property
+    def suits_newton(self) -> bool:
+        """Whether Newton's method is faster than linear programs."""
+        if not self.wide or self.rows.dimension > thresholds.SPARSE_PROGRAM_DIMENSION:
+            return self.wide
+        values = self.Z.nnz if sp.issparse(self.Z) else np.count_nonzero(self.Z)
+        return bool(values > thresholds.SPARSE_SHARE * self.Z.shape[0] * self.rows.dimension)
+
     def add(self, ids: Ints) -> bool:
         """Add rows to the working set; return whether any of them is new."""
         new = np.setdiff1d(ids, self.ids)

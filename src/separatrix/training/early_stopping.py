@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -25,30 +26,48 @@ def shown_weights(step: Step) -> Array:
 
 @dataclass
 class EarlyStopping:
-    """The loss of held-out rows after every pass, and the weights with which it was least.
+    """The loss of held-out rows after every pass, and the model with which it was least.
 
     The loss is the weighted mean, without the penalty.
     """
 
-    loss: Loss
-    held_out: Source
     patience: int
     """The run ends after this many passes without a smaller loss."""
-    given: Callable[[Step], Step]
-    """Converts the weights of a step to those of the given features."""
+    loss: Callable[[Step], float]
+    """The loss of the held-out rows after a step."""
+    model: Callable[[Step], Any]
+    """What is kept of a step: arrays and numbers that do not change later."""
+    expected_model: Check
+    """Checks what was kept, if it was read from a file."""
     found: list[float] = field(default_factory=list)
-    best: Array | None = None
-    """Weights of the solver in the best pass."""
+    best: Any = None
+    """The model after the best pass."""
+
+    @classmethod
+    def of_weights(
+        cls,
+        patience: int,
+        loss: Loss,
+        held_out: Source,
+        given: Callable[[Step], Step],
+        shape: tuple[int, ...],
+    ) -> EarlyStopping:
+        """For weights of this shape; ``given`` converts a step to those of the given features."""
+
+        def mean(step: Step) -> float:
+            losses, _ = held_out.total(Value(loss, shown_weights(given(step))))
+            return losses / held_out.weight_sum
+
+        return cls(patience, mean, lambda step: shown_weights(step).copy(), array(*shape))
 
     def ends(self, step: Step) -> bool:
         """Read the held-out rows once; whether the last improvement is too long ago."""
         least = min(self.found, default=np.inf)
         self.found.append(np.inf)  # stays if the read is interrupted, or the loss overflows
-        losses, _ = self.held_out.total(Value(self.loss, shown_weights(self.given(step))))
-        value = losses / self.held_out.weight_sum
+        value = self.loss(step)
         self.found[-1] = np.inf if np.isnan(value) else value
         if self.best is None or value < least:
-            self.best = shown_weights(step).copy()
+            self.best = self.model(step)
         return len(self.found) - 1 - int(np.argmin(self.found)) >= self.patience
 
     def columns(self) -> dict[str, AnyArray]:
@@ -56,12 +75,12 @@ class EarlyStopping:
         return {"validation_loss": np.array(self.found)}
 
     def to_state(self) -> State:
-        """The losses so far and the best weights."""
+        """The losses so far and the best model."""
         return {"found": self.found, "best": self.best}
 
-    def expected_state(self, shape: tuple[int, ...]) -> Check:
-        """Check for the result of ``to_state`` for weights of this shape."""
-        return entries({"found": each(real), "best": optional(array(*shape))})
+    def expected_state(self) -> Check:
+        """Check for the result of ``to_state``."""
+        return entries({"found": each(real), "best": optional(self.expected_model)})
 
     def restore(self, state: State) -> None:
         """Continue from the passes of another run with the same settings."""

@@ -33,6 +33,10 @@ from .stopping import Stop, StoppingRules, WeightSpace
 from .trace import Trace, original_step
 
 KEEP = ("last", "best", "average", "auto")
+NONE_HELD_OUT = (
+    "Stop(validation=True): this source holds out no rows; read it with "
+    "separatrix.read(..., validation=0.2), or pass the rows"
+)
 NOTHING_DRAWN = np.random.default_rng(0)
 """For runs that continue from a state, which contains all they need: creating a state can take as
 long as many passes over a few rows."""
@@ -225,10 +229,7 @@ def _early_stopping(
         return None
     held_out = objective.source.validation if stop.validation is True else stop.validation
     if held_out is None:
-        raise ValueError(
-            "Stop(validation=True): this source holds out no rows; read it with "
-            "separatrix.read(..., validation=0.2), or pass the rows"
-        )
+        raise ValueError(NONE_HELD_OUT)
     if not isinstance(held_out, Source):
         raise TypeError(
             "minimize takes Stop(validation=...) as a source, such as an ArraySource; fit takes a "
@@ -239,7 +240,7 @@ def _early_stopping(
             f"the rows of Stop(validation=...) have the classes {held_out.classes.tolist()!r}; "
             f"expected those of the training rows, {objective.source.classes.tolist()!r}"
         )
-    return EarlyStopping(objective.loss, held_out, stop.patience, show)
+    return EarlyStopping.of_weights(stop.patience, objective.loss, held_out, show, objective.shape)
 
 
 def kept_weights(

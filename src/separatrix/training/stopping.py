@@ -228,7 +228,7 @@ class StoppingRules:
         return entries({
             "stale": whole(), "before": step, "earlier": step, "fewest": real, "gap": gap,
             "cycles": nothing if self.cycles is None else cycles, "unforced": optional(gap),
-            "early": nothing if self.early is None else self.early.expected_state(self.shape),
+            "early": nothing if self.early is None else self.early.expected_state(),
         })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:

@@ -42,3 +42,22 @@ def test_other_forms_and_where_they_go(folder, capsys):
     assert written
     assert run(["export", "m.sep", "--to", "fortran"]) == 2
     assert "--to fortran: expected onnx, json, sql, c" in capsys.readouterr().err
+
+
+def test_sql_with_a_table_and_a_key(folder, capsys):
+    table = flowers().assign(**{"the id": range(300, 0, -1)})
+    assert run(["export", "m.sep", "--to", "sql", "--table", "my rows", "--key", "the id"]) == 0
+    with sqlite3.connect(":memory:") as base:
+        table.to_sql("my rows", base, index=False)
+        found = {row[0]: row[1] for row in base.execute((folder / "m.sql").read_text())}
+    expected = separatrix.load("m.sep").predict(table).tolist()
+    assert [found[each] for each in table["the id"]] == expected
+    (folder / "m.sql").unlink()
+    for option in (["--table", "t"], ["--key", "the id"]):
+        assert run(["export", "m.sep", "--to", "json", *option]) == 2
+        assert f"{' '.join(option)} is about a query: use it with --to sql" in (
+            capsys.readouterr().err
+        )
+    assert not (folder / "m.json").exists()
+    assert run(["export", "m.sep", "--to", "sql", "--table", "a\0b"]) == 2
+    assert not (folder / "m.sql").exists()

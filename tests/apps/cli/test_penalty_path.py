@@ -26,7 +26,9 @@ def folder(tmp_path, monkeypatch):
 def test_the_path_along_the_penalties(folder, capsys):
     code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
     assert code == 0
-    rows = separatrix.read("flowers.csv", target="kind", missing="indicator").sample(300)
+    assert found["data"]["held_out_rows"] > 0
+    rows = rows_of("flowers.csv", validation=0.2)  # as fit reads them
+    assert len(rows.y) == found["data"]["rows"] == 300 - found["data"]["held_out_rows"]
     cv = separatrix.LinearClassifierCV(
         l2s=5, cv=5, scoring="loss", standardize=True, random_state=0
     ).fit(rows)
@@ -36,8 +38,24 @@ def test_the_path_along_the_penalties(folder, capsys):
     assert found["best"] == cv.l2_path_[int(np.argmax(scores))]
     assert run(["path", "flowers.csv", "-t", "kind", "--values", "5"]) == 0
     out = capsys.readouterr().out
-    assert "300 rows in memory" in out
+    rows, others = len(rows.y), 300 - len(rows.y)
+    assert f"{rows} rows in memory, 5 folds; fit measures on {others} other rows." in out
     assert "best" in out
+    assert run(["path", "flowers.csv", "-t", "kind", "--values", "2", "--test", "0"]) == 0
+    assert "300 rows in memory, 5 folds.\n" in capsys.readouterr().out
+
+
+def test_the_suggested_l2_has_not_seen_the_rows_that_measure_it(folder, capsys):
+    line = ["path", "flowers.csv", "-t", "kind", "--values", "20", "--test", "0.3"]
+    assert run(line) == 0
+    (named,) = re.findall(r"^Next: separatrix (.*)$", capsys.readouterr().out, re.M)
+    assert "--test 0.3" in named
+    assert run(shlex.split(named)) == 0
+    model = separatrix.load("model.sep")
+    searched = rows_of("flowers.csv", validation=0.3)
+    assert searched.fingerprint() == model.split_.trained_on
+    assert run(["fit", "flowers.csv", "-t", "kind", "--test", "0.3", "-o", "auto.sep"]) == 0
+    assert model.l2 == pytest.approx(separatrix.load("auto.sep").l2_, rel=5e-3)
 
 
 def test_the_command_that_it_names_works(folder, capsys):
@@ -47,8 +65,8 @@ def test_the_command_that_it_names_works(folder, capsys):
     assert run(shlex.split(named)) == 0
 
 
-def rows_of(path):
-    source = separatrix.read(path, target="kind", missing="indicator")
+def rows_of(path, **options):
+    source = separatrix.read(path, target="kind", missing="indicator", **options)
     return source.sample(source.n_rows)
 
 
@@ -72,7 +90,7 @@ def rows_of(path):
     ids=["l2", "l1", "both", "default strengths", "default l2"],
 )  # fmt: skip
 def test_the_command_and_the_function_do_the_same(folder, capsys, options, given):
-    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", *options)
+    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--test", "0", *options)
     assert code == 0
     defaults = {"cv": 5, "standardize": True, "random_state": 0}
     with warnings.catch_warnings(action="ignore"):
@@ -90,7 +108,7 @@ def test_the_command_and_the_function_do_the_same(folder, capsys, options, given
 
 
 def test_features_are_named_in_order_of_entry(folder, capsys):
-    line = ["path", "flowers.csv", "-t", "kind", "--l1-ratio", "1", "--values", "30"]
+    line = ["path", "flowers.csv", "-t", "kind", "--l1-ratio", "1", "--values", "30", "--test", "0"]
     assert run(line) == 0
     out = capsys.readouterr().out
     text = " ".join(out.split())
@@ -138,6 +156,7 @@ def test_the_suggested_fit_is_the_best_of_the_path(folder, capsys):
         (["--l1-ratio", "1", "--values", "0"], "--values must be"),
         (["--values", "0"], "--values must be"),
         (["--smallest", "0"], "--smallest must be"),
+        (["--test", "1"], "--test 1: expected a share of the rows"),
         (["--folds", "1"], "--folds 1: expected a whole number of 2 or more"),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import shlex
 import warnings
 from pathlib import Path
 
@@ -60,6 +62,30 @@ def test_a_category_that_runs_away_is_named(capsys):
     assert (code, found["separability"]["verdict"]) == (3, "quasi-separable")
     assert set(found["separability"]["runaway"]) <= {"colour_red", "(intercept)"}
     assert found["separability"]["feature_names"] == ["colour_red"]
+
+
+def test_check_names_a_column_that_says_the_class(capsys):
+    rng = np.random.default_rng(0)
+    gone = rng.random(300) < 0.3
+    table = pd.DataFrame({"age": rng.integers(18, 80, 300), "gone": np.where(gone, "yes", "no")})
+    table.to_csv("t.csv", index=False)
+    assert told(capsys, "check", "t.csv", "-t", "gone")[1]["findings"] == []
+    table["the reason"] = np.where(gone, np.where(table["age"] > 40, "price", "moved"), "none")
+    table["days, left"] = np.where(gone, 10.0, 50.0) + table["age"] / 9
+    table["signup"] = [f"2024-01-{i % 28 + 1:02d}" for i in range(300)]
+    table.to_csv("t.csv", index=False)
+    code, found = told(capsys, "check", "t.csv", "-t", "gone")
+    dates, leak = found["findings"]
+    assert (code, dates["cause"]) == (0, "dates as categories")
+    assert leak["cause"] == "one feature separates"
+    assert "'days, left'" in leak["sentence"]
+    assert "'the reason' alone say the class of every row" in leak["sentence"]
+    (option,) = re.findall(r"leave it out by (.*)\.$", leak["sentence"])
+    assert run(["check", "t.csv", "-t", "gone"]) == 0
+    assert leak["sentence"] in " ".join(capsys.readouterr().err.split())
+    code, found = told(capsys, "check", "t.csv", "-t", "gone", *shlex.split(option))
+    assert code == 3
+    assert [each["cause"] for each in found["findings"]] == ["dates as categories"]
 
 
 def test_diagnose_reads_as_the_model_does(capsys):
@@ -126,6 +152,10 @@ def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert f"The {trained.n_rows} rows of its fit, without {300 - trained.n_rows} others" in out
     assert "above" in out
+    assert "cannot be checked" not in out  # a fingerprint has
+    flowers(seed=1).to_csv("other.csv", index=False)
+    assert run(["certify", "m.sep", "other.csv"]) == 0
+    assert "cannot be checked" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("command", ["certify", "diagnose", "evaluate"])

@@ -13,9 +13,9 @@ from separatrix.apps import cli
 FILES_OF_USERS = (
     "numeric.regular_file", "numeric.replaced", "data.files.readers.compression",
     "data.files.readers.formats", "data.files.readers.semicolons", "data.files.encoding.encoders",
-    "data.files.encoding.suspects",
+    "data.files.encoding.suspects", "inspection.diagnose.leaks",
 )  # fmt: skip
-"""How files are opened, written and encoded: the same for the command."""
+"""How files are opened, written, encoded and searched for leaks: the same for the command."""
 CHECKS_OF_SKLEARN = ("_validate_params", "_validate_steps")
 """scikit-learn checks parameters by these; it has no public names for them."""
 FILES = sorted(Path(cli.__file__).parent.glob("*.py"))

@@ -126,6 +126,7 @@ def test_a_dominant_class_names_the_option(rare, capsys):
         ({"drop": ["a b", "-c"]}, "--drop 'a b' --drop=-c"),
         ({"class_weight": "balanced"}, "--balanced"),
         ({"class_weight": None}, None),
+        ({"max_iter": 9, "tol": None}, None),
         ({"solver__learning_rate": "auto"}, None),
         ({"l2": 0.1, "shuffle": True}, None),
         ({}, None),
@@ -133,6 +134,29 @@ def test_a_dominant_class_names_the_option(rare, capsys):
 )
 def test_options_for_changes(changes, options):
     assert suggestions.options(changes) == options
+
+
+def test_certify_names_the_options_for_another_fit(folder, capsys):
+    fit = ["fit", "flowers.csv", "-t", "kind", "--l2", "1e-4", "--drop=-id"]
+    assert run([*fit, "--max-iter", "1"]) == 0
+    capsys.readouterr()
+    assert run(["certify", "model.sep", "flowers.csv"]) == 0
+    out = capsys.readouterr().out
+    (options,) = re.findall(r"Remedy: fit again with (.*)\n", out)
+    assert "clf" not in out
+    code, found = told(capsys, "certify", "model.sep", "flowers.csv")
+    assert (code, found["certificate"]["options"]) == (0, options)
+    assert run([*fit, *shlex.split(options)]) == 0
+    capsys.readouterr()
+    assert run(["certify", "model.sep", "flowers.csv"]) == 0
+    assert "Remedy" not in capsys.readouterr().out
+    rows = separatrix.read("flowers.csv", target="kind", missing="mean", drop=["-id", "signup"])
+    perceptron = separatrix.Perceptron(max_iter=1, patience=None)
+    separatrix.save(perceptron.fit(rows), "steps.sep")
+    assert run(["certify", "steps.sep", "flowers.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "Remedy: in Python, where clf is the model: " in out
+    assert told(capsys, "certify", "steps.sep", "flowers.csv")[1]["certificate"]["options"] is None
 
 
 def test_a_model_from_python_is_answered_in_python(rare, capsys):

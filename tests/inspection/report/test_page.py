@@ -80,6 +80,14 @@ def test_the_page_has_every_section_in_order(searched):
     assert page.all("html") == [{"lang": "en"}]
 
 
+def test_the_number_of_features_is_that_of_the_weights():
+    pandas = pytest.importorskip("pandas")
+    x, y = np.arange(30.0), np.arange(30) % 2
+    frame = pandas.DataFrame({"x": x, "word": np.array(["a", "b", "c"])[np.arange(30) % 3]})
+    text = Report(LinearClassifier(l2=0.1).fit(frame, y), frame, y).to_html()
+    assert re.search(r"Features</t[hd]>\s*<td[^>]*>4<", text)
+
+
 def test_nothing_is_loaded_and_no_script_runs(searched):
     page = Page(searched[-1])
     policy = next(a["content"] for a in page.all("meta") if "content" in a and "http-equiv" in a)

@@ -12,7 +12,7 @@ import separatrix
 
 from . import arguments as arg
 from .deciding import DecisionOptions
-from .inputs import Options, check_output, choice, in_memory, opened
+from .inputs import TEST, Options, check_output, check_share, choice, in_memory, opened
 from .metrics import METRICS, check_metric
 from .output import console, print_json, say
 from .progress import Watch
@@ -61,7 +61,7 @@ def fit(
     ] = None,
     test: Annotated[
         float, typer.Option(help="Share of the rows to hold out for measuring; 0 for none.")
-    ] = 0.2,
+    ] = TEST,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File for the model.")
     ] = "model.sep",
@@ -105,8 +105,7 @@ def fit(
     The held-out rows are set aside first: categories, means and the penalty are found on the
     others, and the model that is saved is the one that was measured.
     """
-    if not 0.0 <= test < 1.0:
-        raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
+    check_share(test)
     choice("--loss", loss, arg.losses())
     decide = DecisionOptions(threshold, cost)
     decide.check()

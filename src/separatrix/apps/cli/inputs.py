@@ -24,6 +24,8 @@ from .output import say
 from .thresholds import MEMORY_BYTES
 
 MISSING = ("indicator", "mean", "zero", "error")
+TEST = 0.2
+"""Share of the rows that are held out, unless --test is given."""
 
 
 @dataclass
@@ -141,6 +143,12 @@ def date_parts(given: str) -> tuple[str, list[str]]:
     for part in parts.split(","):
         choice(f"--date {column}:", part, tuple(DATE_PARTS))
     return column, parts.split(",")
+
+
+def check_share(test: float) -> None:
+    """Raise an error unless this is a value of ``--test``."""
+    if not 0.0 <= test < 1.0:
+        raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
 
 
 def choice(option: str, given: str, known: Sequence[str]) -> None:

@@ -72,15 +72,26 @@ def export(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Output file, if not next to the model.")
     ] = None,
+    table_name: Annotated[
+        str | None, typer.Option("--table", help="With sql: the table to read. [default: rows]")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="With sql: a column of the table to show with the results.")
+    ] = None,
     json: arg.Json = False,
 ) -> None:
     """Write a model as ONNX, JSON, a SQL query, or a C header."""
     choice("--to", to, list(SUFFIXES))
+    for option, value in (("--table", table_name), ("--key", key)):
+        if value is not None and to != "sql":
+            raise ValueError(
+                f"{option} {value} is about a query: use it with --to sql, not --to {to}"
+            )
     to_stdout = output is not None and goes_to_stdout(output, json)
     estimator = loaded(model)
     path = output or str(Path(model).with_suffix(SUFFIXES[to]))
     check_output(path, model)
-    separatrix.export(estimator, path, to=to)
+    separatrix.export(estimator, path, to=to, table=table_name or "rows", key=key)
     size = os.path.getsize(path) if os.path.isfile(path) else None  # a pipe has none
     if json:
         print_json("export", {"model": model, "output": path, "to": to, "bytes": size})

@@ -10,7 +10,7 @@ import separatrix
 
 from . import arguments as arg
 from . import suggestions
-from .inputs import Options, choice, opened, rows_in_memory
+from .inputs import TEST, Options, check_share, choice, opened, rows_in_memory
 from .output import console, counted, percent, print_json, printable, shown, table
 from .progress import Watch
 from .search import FOLDS, STRENGTHS, VALUES, folds_for
@@ -43,6 +43,13 @@ def path(
         str, typer.Option(help="accuracy, or loss (its negative), on held-out rows.")
     ] = "loss",
     folds: Annotated[int, typer.Option(help="Number of folds of the cross-validation.")] = FOLDS,
+    test: Annotated[
+        float,
+        typer.Option(
+            help="Share of the rows to leave out: those that fit holds out for measuring. 0 for "
+            "none."
+        ),
+    ] = TEST,
     keep: arg.Keep = None,
     drop: arg.Drop = None,
     as_category: arg.AsCategory = None,
@@ -58,8 +65,10 @@ def path(
 ) -> None:
     """Fit classifiers along a path of penalties, and score them by cross-validation, in memory.
 
+    The rows that fit holds out are left out here, too, so that they can measure the suggested fit.
     With --l1-ratio 1 features enter one after another: the table names them in this order.
     """
+    check_share(test)
     choice("--score", score, ("loss", "accuracy"))
     choice("--loss", loss, arg.losses())
     if folds < 2:
@@ -67,8 +76,8 @@ def path(
     if l1_ratio:
         check_smooth(loss)
     options = Options(
-        target, weight, drop or [], as_category or [], missing, format, dates=date or [],
-        keep=keep or [],
+        target, weight, drop or [], as_category or [], missing, format, test=test,
+        dates=date or [], keep=keep or [],
     )  # fmt: skip
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
@@ -83,7 +92,10 @@ def path(
             max_iter=max_iter, class_weight="balanced" if balanced else None, random_state=0,
             callbacks=[watch],
         )  # fmt: skip
-    facts = {"file": " ".join(data), "rows": rows.n_rows, "in_memory": True}
+    held_out = 0 if source.validation is None else source.validation.n_rows
+    facts = {
+        "file": " ".join(data), "rows": rows.n_rows, "held_out_rows": held_out, "in_memory": True
+    }  # fmt: skip
     found: dict[str, Any] = {"data": facts, "score": score, "folds": folds} | _facts(along)
     if json:
         print_json("path", found)
@@ -128,10 +140,18 @@ def _marks(found: dict[str, Any]) -> dict[float, str]:
     return {found["one_standard_error"]: SIMPLEST} | {found["best"]: "best"}
 
 
+def _rows(found: dict[str, Any]) -> str:
+    """Which rows were used."""
+    data, text = found["data"], ""
+    if data["held_out_rows"]:
+        text = f"; fit measures on {counted(data['held_out_rows'], 'other row')}"
+    return f"{counted(data['rows'], 'row')} in memory, {found['folds']} folds{text}."
+
+
 def _show(found: dict[str, Any]) -> None:
     score, out, marks = found["score"], console(), _marks(found)
     sign = -1.0 if score == "loss" else 1.0
-    out.print(f"{counted(found['data']['rows'], 'row')} in memory, {found['folds']} folds.")
+    out.print(_rows(found))
     lines = [
         [f"{each['l2']:.3g}", sign * each["score"], f"± {shown(each['standard_error'])}",
          marks.get(each["l2"], "")]
@@ -144,7 +164,7 @@ def _show_sparse(found: dict[str, Any]) -> None:
     """The steps at which features enter or leave, and the choices."""
     score, out, steps = found["score"], console(), found["path"]
     sign, marks = -1.0 if score == "loss" else 1.0, _marks(found)
-    out.print(f"{counted(found['data']['rows'], 'row')} in memory, {found['folds']} folds.")
+    out.print(_rows(found))
     lines, before = [], -1
     for at, each in enumerate(steps):
         mark = marks.get(each["strength"], "")

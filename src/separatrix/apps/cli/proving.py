@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import separatrix
@@ -46,6 +47,8 @@ def check(
         print_json("check", found)
     else:
         console().print(printable(words))
+        for finding in found["findings"]:
+            say(f"warning: {finding['sentence']}")
     return 0 if found["separability"]["verdict"] == "separable" else CODE_NOT_SEPARABLE
 
 
@@ -56,16 +59,41 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
     with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
-        options.say_doubts(source)
         watch.stage("Looking for a plane")
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
-        verdict = separatrix.separability(in_memory(source), feature_names=names)
+        rows = in_memory(source)
+        verdict = separatrix.separability(rows, feature_names=names)
         rest = "margin" if verdict.verdict == "separable" else "certificate"
         watch.stage(f"The rows are {verdict.verdict}; computing the {rest}")
         words, proven = str(verdict), verdict.to_dict()
+        findings = options.doubts(source) + _leaks(rows, encoding)
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
-    return {"data": facts, "separability": proven}, words
+    return {"data": facts, "separability": proven, "findings": findings}, words
+
+
+def _leaks(rows: Any, encoding: Any) -> list[dict[str, str]]:
+    """Columns that alone say the class, as a finding; for rows in memory."""
+    import numpy as np
+
+    from ...inspection.diagnose.leaks import separating, words
+
+    if encoding is None or not hasattr(rows, "block"):
+        return []
+    names = encoding.coef_names
+    X, y = rows.block().X, rows.y
+    found = separating(X, y, np.unique(y), lambda j: repr(str(names[j])), encoding)
+    if not found:
+        return []
+    at, columns = {j for some in found.values() for j in some}, []
+    first = 0
+    for column in encoding.columns:
+        if at & {*range(first, first + column.n_features)}:
+            columns.append(column.name)
+        first += column.n_features
+    drop = suggestions.options({"drop": columns})
+    sentence = f"{words(list(found))}: leave it out by {drop}."
+    return [{"cause": "one feature separates", "sentence": sentence}]
 
 
 def certify(
@@ -95,12 +123,29 @@ def certify(
                     "fit the model again, and write it with skops.io.dump(model, 'model.skops')"
                 ) from error
             found = Judged(rows, None, None)
+    options = _remedy_options(estimator, certificate.remedy)
     if json:
-        report = {"model": model, "data": found.facts(data), "certificate": certificate.to_dict()}
-        print_json("certify", report)
-    else:
-        print_rows(found)
-        console().print(printable(certificate))
+        proven = certificate.to_dict() | {"options": options}
+        print_json("certify", {"model": model, "data": found.facts(data), "certificate": proven})
+        return
+    print_rows(found)
+    out = console()
+    words = str(replace(certificate, remedy=None))
+    # A fingerprint has shown that these are the rows of the fit: no caveat is needed.
+    out.print(printable(certificate.finding if found.is_of_fit else words))
+    if certificate.remedy is not None:
+        python = f"in Python, where clf is the model: {certificate.remedy}"
+        out.print(
+            printable(f"Remedy: {python if options is None else f'fit again with {options}'}"),
+            soft_wrap=True,
+        )
+
+
+def _remedy_options(estimator: Any, remedy: str | None) -> str | None:
+    """The options of ``fit`` that a remedy stands for; None if only Python has it."""
+    if not isinstance(estimator, (separatrix.LinearClassifier, separatrix.LinearClassifierCV)):
+        return None
+    return suggestions.options(getattr(remedy, "changes", {}))
 
 
 def print_rows(found: Judged) -> None:

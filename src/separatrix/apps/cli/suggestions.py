@@ -58,7 +58,7 @@ def options(changes: dict[str, Any]) -> str | None:
                 words += [word for some in each for word in some]
             case "l2" | "penalty__l2", float():
                 words += ["--l2", f"{value:g}"]
-            case (("max_iter" | "tol" | "loss"), _):
+            case (("max_iter" | "tol" | "loss"), (int() | float() | str())):
                 words += [f"--{name.replace('_', '-')}", str(value)]
             case _:
                 return None

@@ -17,6 +17,7 @@ from ...objective import Objective
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
+from ...training.stopping import Stop
 from ..base import AllOrNothing, FitSettings
 from ..foreign_parameters import translating
 from ..sparse import SparseModel
@@ -25,7 +26,7 @@ from .candidates import Candidates, checked_ratios, in_l2, in_strength, tried_pe
 from .finished import FinishedFits, LastFit, settings_of_search
 from .leave_one_out import LeaveOneOutCheck
 from .results import Unfinished, chosen, doubts, results
-from .rows import given_rows, occupied
+from .rows import given_rows, held_out, occupied
 from .scores import NEW_DEFAULT, UNSAID, meant_scoring
 from .search import PenaltySearch
 from .splits import metadata_router, routed
@@ -92,6 +93,11 @@ class LinearClassifierCV(SparseModel):
         Maximum number of passes or iterations of each fit.
     tol : float or None
         Tolerance of each fit, as in :class:`LinearClassifier`.
+    stop : Stop or None
+        More rules for each fit of the search and the last one, as in :class:`LinearClassifier`:
+        ``Stop(seconds=60)`` is a minute for each. With ``Stop(validation=..., patience=...)`` every
+        fit starts from zeros, so that each ends as it would alone; the rows should not be among
+        those of ``fit``. Folds are then fitted one after another. Not with "loo".
     standardize : bool
         As in :class:`LinearClassifier`. Every fold is scaled by the deviations of its training
         rows, and so has its own penalty for the features as given, ``l2 * |scale * w|^2``: folds
@@ -226,6 +232,7 @@ class LinearClassifierCV(SparseModel):
         solver: str | Solver = "auto",
         max_iter: int = 1000,
         tol: float | None = 1e-6,
+        stop: Stop | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -246,6 +253,7 @@ class LinearClassifierCV(SparseModel):
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.stop = stop
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
@@ -267,15 +275,19 @@ class LinearClassifierCV(SparseModel):
             scoring = self._scoring
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
             given = given_rows(self, X, y, sample_weight, metadata, scoring)
+            settings = replace(settings, stop=held_out(settings.stop, self, given.source))
             settings, given = occupied(settings, given, self.standardize)
             settings, source = self._standardized(settings, given.source)
             objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # raises errors early
             if isinstance(self.cv, str):
-                leave_one_out.check_arguments(self.cv, scoring, objective, self.standardize)
+                leave_one_out.check_arguments(
+                    self.cv, scoring, objective, self.standardize, self.stop
+                )
             paths = self._paths(objective)
             keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-            settle = partial(settings_of_search, self, scoring, objective, paths)
+            validation = settings.stop.validation
+            settle = partial(settings_of_search, self, scoring, objective, paths, validation)
             self._finished = FinishedFits(keeps, settle)
             unfinished = Unfinished(paths[0].name)
             with self._finished.begun():

@@ -166,13 +166,18 @@ class FinishedFits:
 
 
 def settings_of_search(
-    clf: Any, scoring: Any, objective: Objective, paths: list[Candidates]
+    clf: Any,
+    scoring: Any,
+    objective: Objective,
+    paths: list[Candidates],
+    held_out: Source | None,
 ) -> dict[str, Any]:
     """Everything that all fits of a search depend on, as plain data."""
     return {
         "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept, **described(paths),
         "penalty": objective.penalty.to_dict(), "scoring": name_of(scoring), "rule": clf.rule,
         "tol": clf.tol, "standardize": clf.standardize, "data": objective.source.fingerprint(),
+        "early stopping": None if held_out is None else held_out.fingerprint(),
     }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from ...objective import Objective
 from ...penalties import L2
 from ...solvers.least_squares import is_squared
 from ...solvers.least_squares_sums import QR_ROWS
+from ...training.stopping import Stop
 from .press import press_scores
 from .row_space import RowSpace, check_room, is_wide
 from .sums import row_scores
@@ -46,7 +47,9 @@ Fit = Callable[[Objective, Array], Array]
 """Computes the minimum of an objective from a start."""
 
 
-def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bool) -> None:
+def check_arguments(
+    cv: str, scoring: Any, objective: Objective, standardize: bool, stop: Stop | None
+) -> None:
     """Refuse arguments for which leaving one row out is not supported, or takes too much memory."""
     if cv != "loo":
         raise ValueError(
@@ -61,6 +64,11 @@ def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bo
         raise ValueError(
             f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
             f"'loss', got {scoring!r}; use cv=5 with other scores"
+        )
+    if stop is not None:
+        raise ValueError(
+            "cv='loo' removes rows from the minimum of all rows, but stop ends fits before it: use "
+            "cv=5, or set stop=None"
         )
     if standardize:
         raise ValueError(

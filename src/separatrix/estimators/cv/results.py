@@ -16,6 +16,8 @@ MOST_SPLITS = 100  # folds listed individually
 FEW_VALUES = 4  # of a penalty, listed individually
 NO_GAIN, CLEAR_GAIN = 0.01, 1.0  # of the standard error: differences of scores
 ARRIVED = ("optimal", "tol", "closed form")
+ASKED_FOR = ("validation", "seconds")
+"""Ends by the parameter ``stop``."""
 
 
 def results(
@@ -124,7 +126,7 @@ class Unfinished:
     def note(self, value: float, stop: str) -> None:
         """Record one more fit, and how it ended."""
         self.fits += 1
-        if stop not in ARRIVED:
+        if stop not in (*ARRIVED, *ASKED_FOR):
             self.values.append(value)
             self.ends.add(stop)
 

@@ -16,8 +16,11 @@ from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...data.indicator import given_indicator
 from ...numeric import checks
 from ...numeric.types import AnyArray
+from ...training.minimize import NONE_HELD_OUT
+from ...training.stopping import Stop
 from ..base import FitSettings
 from ..sources import indicator_of, labels_of
+from ..stop_parameter import with_validation_rows
 from . import row_hash
 from .splits import Given, Metadata
 
@@ -55,6 +58,16 @@ def _targets(clf: Any, y: Any) -> AnyArray:
     if clf._label_columns is None:
         return np.asarray(y)
     return given_indicator(y, len(clf._label_columns.names))
+
+
+def held_out(stop: Stop, clf: Any, source: Source) -> Stop:
+    """The rules with a source of the rows for early stopping, which does not depend on the fold."""
+    stop = with_validation_rows(stop, clf, source)
+    if stop.validation is not True:
+        return stop
+    if source.validation is None:
+        raise ValueError(NONE_HELD_OUT)
+    return replace(stop, validation=source.validation)
 
 
 def _repeatable(cv: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -76,7 +76,8 @@ class PenaltySearch:
         if isinstance(self.given.cv, str):
             return self._left_out()
         sparse = self.candidates.l1_ratio is not None
-        if sparse or self.clf.standardize or not isinstance(self.given.source, InMemory):
+        alone = self.clf.standardize or self.clf.stop is not None
+        if sparse or alone or not isinstance(self.given.source, InMemory):
             return SearchResult(self._one_by_one())
         return self._folds()
 
@@ -88,11 +89,12 @@ class PenaltySearch:
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
             alone = replace(self.objective, source=source)
+            along = self._along(alone, own=own)
             if self.clf.standardize:
-                weights = (original_weights(W, own.features) for W in self._along(alone))
+                weights = (original_weights(W, own.features) for W in along)
                 each.append(self._scores(test, weights))
             else:
-                each.append(self._scores(test, self._along(alone), self._as_given))
+                each.append(self._scores(test, along, self._as_given))
         return np.array(each)
 
     def _as_given(self, W: Array) -> Array:
@@ -224,13 +226,25 @@ class PenaltySearch:
     def _solver(self, objective: Objective) -> Solver:
         return self.clf._solver(objective, partial=False)
 
-    def _along(self, objective: Objective, known: Sequence[Array] = ()) -> Iterator[Array]:
-        """Weights along the path: the known ones, then fits that start from the previous one."""
+    def _along(
+        self,
+        objective: Objective,
+        known: Sequence[Array] = (),
+        own: FitSettings | None = None,
+    ) -> Iterator[Array]:
+        """Weights along the path: the known ones, then fits that start from the previous one.
+
+        With early stopping they start from zeros, as a single fit does, and ``own`` has the
+        features of this objective.
+        """
         yield from known
         before: State = {"weights": known[-1] if known else np.zeros(objective.shape)}
         for penalty in self.candidates.penalties[len(known) :]:
             at, handed_on = before["weights"], before.get("handed_on")
-            found = self._fit(objective.with_penalty(penalty), at, handed_on=handed_on)
+            if self.settings.stop.validation is not None:
+                at, handed_on = np.zeros(objective.shape), None
+            posed = objective.with_penalty(penalty)
+            found = self._fit(posed, at, handed_on=handed_on, own=own)
             before["handed_on"] = None  # as large as all labels, and only used by the next
             before = found
             yield found["weights"]
@@ -254,12 +268,17 @@ class PenaltySearch:
         stop: Stop | None = None,
         solver: Solver | None = None,
         handed_on: State | None = None,
+        own: FitSettings | None = None,
     ) -> State:
         """These weights, and the state that the solver passes to the next fit along the path."""
         solver = solver or self._solver(objective)
-        stop = near_enough(stop or self.settings.stop, solver)
+        stop = stop or self.settings.stop
+        if stop.validation is None:  # else a fit that converges ends as a single one does
+            stop = near_enough(stop, solver)
         keep, seed = self.settings.kept_by(solver).keep, checks.seed(self.clf.random_state)
         fit = partial(minimize, objective, solver, stop=stop, seed=seed, keep=keep)
+        if own is not None and stop.validation is not None:  # rows with the features as given
+            fit = partial(fit, features=own.features, given=own.given)
         state = handed_on if handed_on and handed_on["solver"] == solver.name else None
 
         def settled() -> State:
@@ -281,14 +300,14 @@ class PenaltySearch:
             name = self.finished.fingerprint(objective.source)
             return [
                 name, objective.penalty.to_dict(), solver.to_dict(),
-                asdict(replace(stop, max_iter=0)), keep, None if chance else seed, start,
+                stop.settings(), stop.seconds, keep, None if chance else seed, start,
             ]  # fmt: skip
 
         def handed_on_state(name: str, state: Any) -> None:
             if not isinstance(state, dict) or state.get("solver") != solver.name:
                 raise ValueError(f"{name} is not of {solver!r}")
-            own = {key: value for key, value in state.items() if key != "solver"}
-            solver.expected_state(objective)(name, own)
+            alone = {key: value for key, value in state.items() if key != "solver"}
+            solver.expected_state(objective)(name, alone)
 
         known = {
             "weights": array(*objective.shape, finite=True), "stop": word(), "passes": whole(),

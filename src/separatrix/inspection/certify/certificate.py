@@ -11,6 +11,10 @@ from ...numeric.types import Array
 
 MANY = 10.0  # times the minimum, above which percentages are hard to read
 ROUNDING = 1e-12  # a number that was printed is not rounded up again
+UNCHECKED = (
+    "Whether these are the rows that it was trained on cannot be checked: if not, this says "
+    "nothing about its training."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,18 +79,16 @@ class Certificate:
         return self.gap / self.bound
 
     def __str__(self) -> str:
-        parts = [
-            f"{self.model} claims to minimise {self.formula}.",
-            self._standing(),
-            *self._of_rows(),
-        ]
+        parts = [self.finding]
         if self.remedy is not None:
             parts.append(f"Remedy: {self.remedy}.")
-        parts.append(
-            "Whether these are the rows that it was trained on cannot be checked: if not, this "
-            "says nothing about its training."
-        )
-        return " ".join(parts)
+        return " ".join([*parts, UNCHECKED])
+
+    @property
+    def finding(self) -> str:
+        """What was found, without remedy and caveat."""
+        claim = f"{self.model} claims to minimise {self.formula}."
+        return " ".join([claim, self._standing(), *self._of_rows()])
 
     def _standing(self) -> str:
         at = f"At its weights that is {self.objective:.6g}"

@@ -101,7 +101,7 @@ def _model_facts(model: Any) -> list[tuple[str, Any]]:
         ("Loss", loss if loss is None or isinstance(loss, str) else getattr(loss, "name", loss)),
         ("l1", getattr(last, "l1_", parameters.get("l1")) or None),
         ("l2", getattr(last, "l2_", parameters.get("l2"))),
-        ("Features", getattr(last, "n_features_in_", None)),
+        ("Features", last.coef_.shape[1] if hasattr(last, "coef_") else None),
         ("Classes", ", ".join(clean(label) for label in last.classes_.tolist())),
     ]
     return [(name, value) for name, value in facts if value is not None]

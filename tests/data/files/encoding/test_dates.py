@@ -143,8 +143,8 @@ def test_a_model_keeps_the_dates_of_its_fit(tmp_path):
     assert again.coef_names_.tolist() == clf.coef_names_.tolist()
     with pytest.raises(ValueError, match=r"column 'signup' is int64 from .*row 0 .*expected dates"):
         again.predict(frame.assign(signup=7))
-    with pytest.raises(ValueError, match=r"'signup' is read as parts of a date, which exports"):
-        separatrix.export(clf, tmp_path / "m.sql", to="sql")
+    with pytest.raises(ValueError, match=r"'signup' is read as parts of a date, which an export"):
+        separatrix.export(clf, tmp_path / "m.json", to="json")
 
 
 def test_a_cache_keeps_the_dates(tmp_path):
