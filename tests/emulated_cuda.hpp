@@ -111,6 +111,8 @@ template <typename T> T __shfl_sync(unsigned, T value, int source) {
 }
 static void __syncthreads() { emulation::wait(emulation::AT_BARRIER); }
 
+template <typename T> T atomicAdd(T* at, T value) { T old = *at; *at += value; return old; }
+
 static float __uint_as_float(unsigned bits) {
     float value;
     std::memcpy(&value, &bits, 4);

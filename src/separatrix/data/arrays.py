@@ -11,7 +11,7 @@ from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
 from ..rows import Rows, RowsLike, rows_of
-from .blocks import Block, Shuffle, Visit, check_numbers, random_order
+from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Source
 from .subset import Subset
@@ -82,7 +82,7 @@ class ArraySource(InBlocks):
 
     @cached_property
     def present(self) -> Ints | None:
-        if self.weight is None or np.all(self.weight != 0.0):
+        if self.weight is None or self.weight.all():
             return None
         return np.flatnonzero(self.weight)
 
@@ -99,8 +99,8 @@ class ArraySource(InBlocks):
         if self.storage == "csr":
             return None
         apart = max(1, self.n_rows // 64)
-        present = np.arange(len(self.y)) if self.present is None else self.present
-        return self.stored.take(present[::apart]).mean()
+        some = np.arange(0, len(self.y), apart) if self.present is None else self.present[::apart]
+        return self.stored.take(some).mean()
 
     def blocks(self) -> Iterator[Block]:
         yield Block(self.X, self.y, self.weight, 0)
@@ -195,8 +195,9 @@ class ArraySource(InBlocks):
         if size >= self.n_rows:
             return self
         if size not in self._samples:
-            rows = np.arange(len(self.y)) if self.present is None else self.present
-            self._samples = {size: Subset(self, rows).sample(size)}
+            rows = random_rows(self.n_rows, size)
+            some = Subset(self, rows if self.present is None else self.present[rows])
+            self._samples = {size: some.sampled_from(self.n_rows)}
         return self._samples[size]
 
 

@@ -63,7 +63,7 @@ class Block(NamedTuple):
     @property
     def present(self) -> Ints | None:
         """Rows whose weight is not zero; None if that is all of them."""
-        if self.weight is None or np.all(self.weight != 0.0):
+        if self.weight is None or self.weight.all():
             return None
         return np.flatnonzero(self.weight)
 

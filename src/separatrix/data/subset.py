@@ -140,8 +140,12 @@ class Subset(InBlocks):
         if size >= len(rows):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
-        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
-        return sample.materialised if few or not self.visitable else sample
+        return sample.sampled_from(len(rows))
+
+    def sampled_from(self, n: int) -> InMemory:
+        """These rows as a sample of n: copied once if they are few."""
+        few = len(self.rows) <= KEPT_SAMPLE * n or len(self.source.slices_of(len(self.rows))) == 1
+        return self.materialised if few or not self.visitable else self
 
     @cached_property
     def materialised(self) -> InMemory:

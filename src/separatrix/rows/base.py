@@ -268,6 +268,10 @@ class Rows(ABC):
         near the means avoids cancellation where means are large; not for ``csr`` rows.
         """
 
+    def weight_sums(self, weight: Array | None, group: Ints, groups: int) -> Array:
+        """Sum of the weights of every group, given the group number of every row: (groups,)."""
+        return np.bincount(group, weight, groups).astype(np.float64)
+
     @abstractmethod
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
         """Scores to twice the working precision: the nearest doubles, and the remainders."""

@@ -260,21 +260,18 @@ class DeviceDenseRows(DeviceRows):
         W: Any,
         weight: Array | None,
         gradient: Any | None,
-        curvature: Array | None,
+        curvature: Any | None,
         float32_sums: bool,
     ) -> tuple[float, float]:
         """One read for two classes, else tile by tile."""
         team = self.team
         if len(W) > 1 or loss.form != MARGINS or team is None or not self.shape[0]:
             return super()._summed(y, loss, W, weight, gradient, curvature, float32_sums)
-        bend = None if curvature is None else self.device.empty((len(y),))
         single = float32_sums and self.kind != "float64"
         sums = self._pass(
-            team, W, gradient is not None, labels=y, weight=weight, curvature=bend,
+            team, W, gradient is not None, labels=y, weight=weight, curvature=curvature,
             loss=loss.margin, single=single,
         )  # fmt: skip
-        if curvature is not None:
-            curvature[:] = self.device.download(bend)
         if gradient is not None:
             gradient[0] += sums[: W.shape[1]]
         value, mistakes = self.device.download(sums[W.shape[1] :]).tolist()
@@ -321,7 +318,7 @@ class DeviceDenseRows(DeviceRows):
         if team is None or not self.shape[0]:
             super().hessian_product(curvature, V, out)
             return
-        given = self.residents.on_device(np.ascontiguousarray(curvature, dtype=np.float64))
+        given = self.weights_of(curvature)
         for c in range(len(V)):
             sums = self._pass(team, V[c : c + 1], True, given=given)[: V.shape[1]]
             out[c] += self._like(sums, out)
@@ -422,7 +419,7 @@ class DeviceDenseRows(DeviceRows):
         n, d = self.shape
         width, root = self.tile_width, n == 0 or float(weight.min()) >= 0.0
         numbers = tuple(map(self.device.upload, (standardization.mean, standardization.scale)))
-        factor = self.residents.on_device(np.ascontiguousarray(weight, dtype=np.float64))
+        factor = self.weights_of(weight)
         total, size = self.device.zeros((width, width)), self.tile_rows(0)
         for start in range(0, n, size):
             stop = min(start + size, n)
