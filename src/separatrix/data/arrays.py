@@ -153,15 +153,17 @@ class ArraySource(InBlocks):
     @cached_property
     def threads(self) -> int:
         """Number of threads that work on its blocks."""
-        shared = len(self._parts) > 1 and self.stored.on_threads
+        shared = self.stored.on_threads and len(self._parts) > 1
         return n_threads(self.n_jobs) if shared else 1
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
+        whole = Block(self.X, self.y, self.weight, 0)
+        if sum.few_numbers and not self.stored.on_threads:  # one worker, as fast as it can be
+            return sum.of(whole)
         parts = self._parts
-        whole = Block(self.X, self.y, self.weight, 0) if len(parts) > 1 else parts[0]
         return sum.over_parts(whole, parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:

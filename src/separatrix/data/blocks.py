@@ -125,8 +125,10 @@ def random_rows(n: int, size: int) -> Ints:
     """``size`` of n row numbers, increasing, one per stretch; the same at each call."""
     if size >= n:
         return np.arange(n)
-    within = np.random.default_rng(n).random(size)
-    return ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+    found = np.random.default_rng(n).random(size)
+    found += np.arange(size)
+    found *= n / size
+    return np.minimum(found.astype(np.int64), n - 1)
 
 
 def taken(block: Block, rows: Ints) -> Block:

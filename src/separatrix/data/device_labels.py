@@ -16,6 +16,7 @@ from ..rows.device import DeviceRows, DeviceValues, counts
 from .device_arrays import adopted, copied_home
 from .thresholds import COUNTED_LABELS
 
+FEW_LABELS = 4096  # from 0 on: most labels are among these
 COUNTED, WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool"), ("float32", "float64")
 
 
@@ -43,13 +44,7 @@ def resident_weights(weight: Any, rows: RowsLike) -> Any:
 def distinct(y: DeviceValues) -> AnyArray | None:
     """The classes of labels, sorted; None where labels need the checks of NumPy arrays."""
     if str(y.dtype) in COUNTED:
-        held = y.held.astype(np.int64)
-        least, most = int(held.min()), int(held.max())
-        if most - least <= COUNTED_LABELS:
-            found = counts(y.device, held, least, most - least + 1)
-            classes = (np.flatnonzero(found) + least).astype(y.dtype)
-        else:
-            classes = y.device.download(np.unique(held)).astype(y.dtype)
+        classes = _whole_numbers(y.astype(np.int64)).astype(y.dtype)
     else:
         whole = np.all((y.held == np.rint(y.held)) & (np.abs(y.held) < LARGEST_WHOLE))
         if not bool(whole):  # NaN is not equal to itself
@@ -57,6 +52,18 @@ def distinct(y: DeviceValues) -> AnyArray | None:
         classes = y.device.download(np.unique(y.held))
     # Labels that hardly repeat may be a mistake, which is reported where they are checked.
     return classes if 2 * len(classes) <= len(y) else None
+
+
+def _whole_numbers(y: DeviceValues) -> AnyArray:
+    """The distinct values of int64, sorted."""
+    found = counts(y.device, y.held, 0, FEW_LABELS)
+    if found.sum() == len(y):  # there are no others
+        return np.flatnonzero(found)
+    least, most = int(y.min()), int(y.max())
+    if most - least > COUNTED_LABELS:
+        return y.device.download(np.unique(y.held))
+    counted: AnyArray = np.flatnonzero(counts(y.device, y.held, least, most - least + 1)) + least
+    return counted
 
 
 def numbers_on_device(y: DeviceValues, classes: AnyArray) -> AnyArray:

@@ -172,10 +172,14 @@ class Source(ABC):
         """
         return 0.0
 
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """Where weights of this shape and gradients live when solvers compute with them."""
+        return HOST
+
     @property
     def vectors(self) -> VectorSpace:
-        """Where weights and gradients live when solvers compute with them."""
-        return HOST
+        """Where the weights of its classes live."""
+        return self.vectors_of((len(self.classes), self.n_features + 1))
 
     @property
     def visitable(self) -> bool:

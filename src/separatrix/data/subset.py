@@ -69,7 +69,7 @@ class Subset(InBlocks):
         """A slice of the rows, or all: copied unless they are contiguous."""
         start, stop, _ = (at or slice(None)).indices(len(self.rows))
         rows = self.rows[start:stop]
-        if self.increasing and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and self.increasing:
             run = self.source.block(slice(int(rows[0]), int(rows[-1]) + 1))
             return run._replace(start=start)
         return self.source.block_of(rows, start)

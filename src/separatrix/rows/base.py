@@ -82,9 +82,8 @@ class Rows(ABC):
         """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)
 
-    @property
-    def vectors(self) -> VectorSpace:
-        """Where weights and gradients live when solvers compute with them."""
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """Where weights of this shape and gradients live when solvers compute with them."""
         return HOST
 
     # ---- storage -----------------------------------------------------------------------------

@@ -148,10 +148,9 @@ class StandardizedRows(Rows):
             self._copy = self.standardizer.copied(rows, self.weight, dtype=self.dtype)
         return self if self._copy is None else self._copy
 
-    @property
-    def vectors(self) -> VectorSpace:
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """Where those of the given rows live."""
-        return self.given.vectors
+        return self.given.vectors_of(shape)
 
     @property
     def visitable(self) -> bool:

@@ -19,15 +19,19 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ..base import Rows
 from ..host import HostRows
+from ..vectors import HOST, VectorSpace
 from .curvature import class_curvature, curvature_product, curvature_sum, curved
 from .device import Device
 from .groups import weight_sums
 from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
 from .residents import Residents
-from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
+from .thresholds import FREE_SHARE, HOST_WEIGHTS, HOST_WIDTH, TILE_BYTES, TILE_ROWS
 from .values import DeviceValues
 from .vectors import DeviceVectors
+
+
+SUMMED_COLUMNS = 8  # of a block that sums rows
 
 
 class Tile:
@@ -52,10 +56,11 @@ class DeviceRows(Rows):
         self.residents = Residents(device) if residents is None else residents
         self.vector_space = DeviceVectors(device)
 
-    @property
-    def vectors(self) -> DeviceVectors:
-        """Vectors of the same device."""
-        return self.vector_space
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """On the device, unless there are so few weights that launching kernels takes longer."""
+        k, width = shape
+        few = k * width <= HOST_WEIGHTS and width <= HOST_WIDTH
+        return HOST if few else self.vector_space
 
     @property
     def compiled(self) -> bool:
@@ -137,7 +142,7 @@ class DeviceRows(Rows):
     def column_sums(self, values: Any, out: Any, add: bool) -> None:
         """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
         count, width = values.shape
-        columns = 2 if width == 2 else WARP
+        columns = 2 if width == 2 else SUMMED_COLUMNS
         kernel = CudaKernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
         self.device.launch(
             kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
@@ -163,13 +168,10 @@ class DeviceRows(Rows):
             return self._with_host_loss(y, loss, W, weight, gradient, curvature)
         if curvature is not None and (known.form != MARGINS or len(W) > 1):
             raise TypeError(f"{loss!r} is not a function of the margin")
-        out = None if gradient is None else self.device.zeros(W.shape)
         bend = None if curvature is None else self.device.empty((len(y),))
-        sums = self._summed(y, known, W, weight, out, bend, float32_sums)
+        sums = self._summed(y, known, W, weight, gradient, bend, float32_sums)
         if curvature is not None:
             curvature[:] = self.device.download(bend)
-        if gradient is not None:
-            gradient += self._like(out, gradient)
         return sums
 
     def value_gradient_on_threads(
@@ -200,6 +202,7 @@ class DeviceRows(Rows):
         """Tile by tile: scores, losses and derivatives, and their products with the rows."""
         device, k = self.device, len(W)
         on_device, totals = self.on_device(W), self.device.zeros((2,))
+        total = None if gradient is None else device.zeros(W.shape)
         labels, weights = self.labels_of(y, k), self.weights_of(weight)
         for at, tile in self.tiles(k, float32_sums):
             scores = tile.scores(on_device)
@@ -208,11 +211,13 @@ class DeviceRows(Rows):
             bend = None if curvature is None else curvature[at]
             self.losses(
                 loss, scores, labels[at], None if weights is None else weights[at], sums,
-                gradient is not None, bend,
+                total is not None, bend,
             )  # fmt: skip
             self.column_sums(sums, totals, add=True)
-            if gradient is not None:
-                tile.add_transpose(scores, gradient)
+            if total is not None:
+                tile.add_transpose(scores, total)
+        if gradient is not None:
+            gradient += self._like(total, gradient)
         value, mistakes = device.download(totals).tolist()
         return value, mistakes
 

@@ -16,7 +16,13 @@ from .device import Device
 from .kernels import WARP, CudaKernel
 from .losses import MARGINS, KernelLoss
 from .residents import Residents
-from .thresholds import MOMENTS_PER_LANE, MOST_PER_LANE, REGISTERS
+from .thresholds import (
+    AHEAD_BYTES,
+    MOMENTS_PER_LANE,
+    MOST_PER_LANE,
+    REGISTERS,
+    SHARED_BYTES,
+)
 
 PADDING = 8  # rows of a tile are multiples of this many numbers: products are faster
 VALUES = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 17}
@@ -32,6 +38,8 @@ class Team(NamedTuple):
     warps: int
     rows: int
     full: bool
+    stages: int
+    """Groups of rows that are read ahead."""
 
     @classmethod
     def of(
@@ -48,7 +56,9 @@ class Team(NamedTuple):
                 rows = 8
                 while rows > 1 and rows * held > registers:
                     rows //= 2
-                return cls(pack, per_lane, warps, rows, per_lane * WARP * warps == d)
+                group = rows * per_lane * size * WARP * (4 if warps == 1 else warps)
+                stages = 2 if 2 * group <= AHEAD_BYTES else int(group <= SHARED_BYTES)
+                return cls(pack, per_lane, warps, rows, per_lane * WARP * warps == d, stages)
         return None
 
     @property
@@ -272,9 +282,10 @@ class DeviceDenseRows(DeviceRows):
             team, W, gradient is not None, labels=y, weight=weight, curvature=curvature,
             loss=loss.margin, single=single,
         )  # fmt: skip
+        at_home = self.device.download(sums if isinstance(gradient, np.ndarray) else sums[-2:])
         if gradient is not None:
-            gradient[0] += sums[: W.shape[1]]
-        value, mistakes = self.device.download(sums[W.shape[1] :]).tolist()
+            gradient[0] += (at_home if isinstance(gradient, np.ndarray) else sums)[: W.shape[1]]
+        value, mistakes = at_home[-2:].tolist()
         return value, mistakes
 
     def _pass(
@@ -294,14 +305,14 @@ class DeviceDenseRows(DeviceRows):
         n, d = self.shape
         kernel = CudaKernel.of(
             "dense_pass", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
-            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, FULL=int(team.full),
+            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, STAGES=team.stages, FULL=int(team.full),
             Sum="float" if single else "double", LOSS=loss, MODE=int(given is not None),
             GRADIENT=int(gradient), CURVATURE=int(curvature is not None),
         )  # fmt: skip
         threads = WARP * team.warps * team.per_block
         most = self.blocks(n, team.rows * team.per_block)
         blocks = min(self.device.resident_blocks(kernel, threads), most)
-        partials = self.device.empty((blocks * team.per_block, d + 3))
+        partials = self.device.empty((blocks, d + 3))
         self.device.launch(
             kernel, blocks, self.array, np.int64(n), np.int32(d), self.on_device(W),
             None if labels is None else self.labels_of(labels, 1), self.weights_of(weight),

@@ -17,10 +17,11 @@ class CudaKernel:
     name: str
     macros: tuple[tuple[str, str], ...]
 
-    @classmethod
-    def of(cls, name: str, **macros: object) -> CudaKernel:
+    @staticmethod
+    @cache
+    def of(name: str, **macros: object) -> CudaKernel:
         """A kernel with these macros."""
-        return cls(name, tuple((key, str(value)) for key, value in sorted(macros.items())))
+        return CudaKernel(name, tuple((key, str(value)) for key, value in sorted(macros.items())))
 
     @property
     def source(self) -> str:

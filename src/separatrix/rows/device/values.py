@@ -86,17 +86,17 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     def sum(self) -> Any:
         """The sum, in an order that depends on the number of values and the device."""
-        return self.dtype.type(np.sum(self.held))
+        return self.dtype.type(np.sum(self.held).item())
 
     def min(self) -> Any:
         """The smallest value."""
-        return self.dtype.type(self.held.min())
+        return self.dtype.type(self.held.min().item())
 
     def max(self, initial: float | None = None) -> Any:
         """The largest value, at least ``initial``."""
         if not len(self) and initial is not None:
             return initial
-        largest = self.dtype.type(self.held.max())
+        largest = self.dtype.type(self.held.max().item())
         return largest if initial is None else max(largest, initial)
 
     def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> AnyArray:
