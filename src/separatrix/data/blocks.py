@@ -128,7 +128,8 @@ def random_rows(n: int, size: int) -> Ints:
     found = np.random.default_rng(n).random(size)
     found += np.arange(size)
     found *= n / size
-    return np.minimum(found.astype(np.int64), n - 1)
+    rows = found.astype(np.int64)
+    return np.minimum(rows, n - 1, out=rows)
 
 
 def taken(block: Block, rows: Ints) -> Block:

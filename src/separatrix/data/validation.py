@@ -16,7 +16,7 @@ from .. import loops
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from ..rows import CsrRows, RowsLike
-from ..rows.device import DeviceValues, at_home
+from ..rows.device import DeviceRows, DeviceValues, at_home
 from .arrays import ArraySource
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .device_arrays import copied_home, device_rows, on_device
@@ -210,6 +210,8 @@ def array_source(
     if n != len(y):
         check_consistent_length(range(n), y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
+    if isinstance(X, DeviceRows) and isinstance(weight, np.ndarray):
+        weight = cast(Array, DeviceValues(X.device, X.device.upload(weight), weight))
     source = ArraySource(
         X, encoded(y, classes) if known is None else known, classes, weight, n_jobs
     )

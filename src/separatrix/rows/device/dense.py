@@ -21,6 +21,7 @@ from .thresholds import (
     MOMENTS_PER_LANE,
     MOST_PER_LANE,
     REGISTERS,
+    RESIDENT_PER_LANE,
     SHARED_BYTES,
 )
 
@@ -60,6 +61,11 @@ class Team(NamedTuple):
                 stages = 2 if 2 * group <= AHEAD_BYTES else int(group <= SHARED_BYTES)
                 return cls(pack, per_lane, warps, rows, per_lane * WARP * warps == d, stages)
         return None
+
+    @property
+    def resident(self) -> int:
+        """Blocks that a multiprocessor must hold: 4 if they are small, to hide latency."""
+        return 4 if self.warps == 1 and self.per_lane <= RESIDENT_PER_LANE else 1
 
     @property
     def per_block(self) -> int:
@@ -305,7 +311,8 @@ class DeviceDenseRows(DeviceRows):
         n, d = self.shape
         kernel = CudaKernel.of(
             "dense_pass", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
-            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, STAGES=team.stages, FULL=int(team.full),
+            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, STAGES=team.stages,
+            RESIDENT=team.resident, FULL=int(team.full),
             Sum="float" if single else "double", LOSS=loss, MODE=int(given is not None),
             GRADIENT=int(gradient), CURVATURE=int(curvature is not None),
         )  # fmt: skip

@@ -4,7 +4,7 @@
 // registers, computes its share of the scores, and after the loss adds slope * feature to its part of
 // the gradient. Meanwhile its features of the rows after that are copied to shared memory, STAGES groups
 // of rows ahead. A block adds the sums of its teams in order and writes them to `partials`; `sum_rows`
-// adds these in a fixed order.
+// adds these in a fixed order. RESIDENT blocks must fit into the registers of a multiprocessor.
 //
 // MODE LOSSES: slope = weight * phi'(y * score) * y; also writes curvature if CURVATURE.
 // MODE PRODUCT: slope = given * score, for products with the second derivative.
@@ -20,7 +20,7 @@
 
 struct alignas(sizeof(Value) * PACK) Packed { Value v[PACK]; };
 
-extern "C" __global__ void __launch_bounds__(LANES * TEAMS) dense_pass(
+extern "C" __global__ void __launch_bounds__(LANES * TEAMS, RESIDENT) dense_pass(
     const Value* X, long long n, int d, const double* W, const double* y, const double* weight,
     const double* given, double* partials, double* curvature) {
 #if STAGES
