@@ -17,12 +17,15 @@ from separatrix.rows.device import DeviceDenseRows, DeviceValues
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
 LABELS = {
-    "0 and 1": np.array([0, 1, 1, 0, 1]), "bool": np.array([True, False, True, True, False]),
-    "negative": np.array([-3, 7, 7, -3, 7, 7], np.int8), "bytes": np.array([250, 3, 3, 250], np.uint8),
+    "0 and 1": np.array([0, 1, 1, 0, 1]),
+    "bool": np.array([True, False, True, True, False]),
+    "negative": np.array([-3, 7, 7, -3, 7, 7], np.int8),
+    "bytes": np.array([250, 3, 3, 250], np.uint8),
     "far apart": np.array([-(2**40), 2**40, 2**40, -(2**40)]),
-    "three": np.array([5000, 70, 5000, 70, 5002, 5002, 70]), "whole floats": np.array([2.0, -1.0, 2.0, -1.0]),
+    "three": np.array([5000, 70, 5000, 70, 5002, 5002, 70]),
+    "whole floats": np.array([2.0, -1.0, 2.0, -1.0]),
     "short floats": np.array([0.0, 2.0, 1.0, 2.0, 0.0, 1.0], np.float32),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +64,14 @@ def test_classes_and_their_numbers(name, gpu):
 @pytest.mark.parametrize(
     ("y", "error"),
     [
-        (np.array([0.0, np.nan, 1.0, 0.0]), "missing label"), (np.array([0.5, 1.5, 0.5, 1.5]), "continuous"),
-        (np.array([0.0, np.inf, 0.0, np.inf]), "infinity|inf"), (np.array([1, 1, 1, 1]), "only one class"),
-        (np.zeros((4, 2), np.int64), "indicator"), (np.array([0, 1, 0]), "inconsistent numbers"),
+        (np.array([0.0, np.nan, 1.0, 0.0]), "missing label"),
+        (np.array([0.5, 1.5, 0.5, 1.5]), "continuous"),
+        (np.array([0.0, np.inf, 0.0, np.inf]), "infinity|inf"),
+        (np.array([1, 1, 1, 1]), "only one class"),
+        (np.zeros((4, 2), np.int64), "indicator"),
+        (np.array([0, 1, 0]), "inconsistent numbers"),
     ],
-)  # fmt: skip
+)
 def test_wrong_labels_have_the_error_of_the_host(y, error):
     X = np.random.default_rng(0).standard_normal((4, 2))
     messages = []
@@ -79,11 +85,16 @@ def test_wrong_labels_have_the_error_of_the_host(y, error):
 @pytest.mark.parametrize(
     ("weight", "class_weight"),
     [
-        (None, None), (None, "balanced"), (None, {1: 2.0}), (None, {0: 0.0}), ([1, 0, 2, 3, 1, 0, 1], None),
-        ([1, 0, 2, 3, 1, 0, 1], "balanced"), ([1e-200, 0, 2e-200, 3e-200, 1e-200, 0, 1e-200], {2: 0.5}),
+        (None, None),
+        (None, "balanced"),
+        (None, {1: 2.0}),
+        (None, {0: 0.0}),
+        ([1, 0, 2, 3, 1, 0, 1], None),
+        ([1, 0, 2, 3, 1, 0, 1], "balanced"),
+        ([1e-200, 0, 2e-200, 3e-200, 1e-200, 0, 1e-200], {2: 0.5}),
         ([1, 1, 0, 1, 1, 0, 1], None),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore:every row of the classes")
 def test_weights_of_rows_and_classes(weight, class_weight, gpu):
     y, given = np.array([0, 1, 2, 0, 1, 2, 1]), None if weight is None else np.array(weight, float)
@@ -102,10 +113,13 @@ def test_weights_of_rows_and_classes(weight, class_weight, gpu):
 @pytest.mark.parametrize(
     ("weight", "error"),
     [
-        ([1.0, np.nan, 1.0, 1.0], "NaN or infinity"), ([1.0, -1.0, 1.0, 1.0], "must not be negative, got -1.0"),
-        ([0.0] * 4, "zero for every row"), ([1.0] * 3, r"has shape \(3,\)"), ([[1.0] * 4], r"shape \(1, 4\)"),
+        ([1.0, np.nan, 1.0, 1.0], "NaN or infinity"),
+        ([1.0, -1.0, 1.0, 1.0], "must not be negative, got -1.0"),
+        ([0.0] * 4, "zero for every row"),
+        ([1.0] * 3, r"has shape \(3,\)"),
+        ([[1.0] * 4], r"shape \(1, 4\)"),
     ],
-)  # fmt: skip
+)
 def test_wrong_weights(weight, error, gpu):
     rows, y = rows_of(4, gpu), np.array([0, 1, 0, 1])
     there = resident_weights(Tensor(np.array(weight)), rows)
@@ -129,7 +143,9 @@ def test_sums_of_weights_and_samples_stay_on_the_device(gpu):
     unweighted = array_source(rows, resident_labels(Tensor(y), rows))
     assert unweighted.class_weight_sums().tolist() == [67.0, 67.0, 66.0]
     assert stays(unweighted.y)
-    assert unweighted.fingerprint() == sx.ArraySource(rows.to_dense(), y, np.arange(3)).fingerprint()
+    assert (
+        unweighted.fingerprint() == sx.ArraySource(rows.to_dense(), y, np.arange(3)).fingerprint()
+    )
 
 
 def test_values_stand_for_a_numpy_array(gpu):
@@ -137,7 +153,13 @@ def test_values_stand_for_a_numpy_array(gpu):
     assert (values > 0.0).dtype == bool
     assert stays(values > 0.0)
     assert (len(values), values.ndim, values.shape, values.size) == (3, 1, (3,), 3)
-    assert (values.min(), values.max(), values.sum(), values.all(), values.any()) == (-1, 3, 2, False, True)
+    assert (values.min(), values.max(), values.sum(), values.all(), values.any()) == (
+        -1,
+        3,
+        2,
+        False,
+        True,
+    )
     assert values.max(initial=5.0) == 5.0
     np.testing.assert_array_equal(np.asarray(values[np.array([2, 0])]), [-1.0, 3.0])
     np.testing.assert_array_equal(values * np.array([1.0, 2.0, 3.0]), [3.0, 0.0, -3.0])

@@ -16,7 +16,7 @@ from .. import loops
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from ..rows import CsrRows, RowsLike
-from ..rows.device import DeviceRows, DeviceValues, at_home
+from ..rows.device import DeviceRows, DeviceValues, at_home, device_values
 from .arrays import ArraySource
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .device_arrays import copied_home, device_rows, on_device
@@ -173,8 +173,9 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
 
 def _weights(sample_weight: Any, n: int, dtype: Any) -> Array:
     """Weights as an array; one number is repeated."""
-    if isinstance(sample_weight, DeviceValues) and sample_weight.dtype == dtype:
-        return cast(Array, sample_weight)
+    there = device_values(sample_weight)
+    if there is not None and there.dtype == dtype:
+        return cast(Array, there)
     sample_weight = copied_home(sample_weight, "sample_weight")
     weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
     return np.full(n, float(weight)) if weight.ndim == 0 else weight
@@ -314,8 +315,8 @@ def class_weights(
                 f"{classes.tolist()!r}."
             )
         result = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
-    elif isinstance(y, DeviceValues) and weight is None:
-        number = class_counts(y, classes)
+    elif (there := device_values(y)) is not None and weight is None:
+        number = class_counts(there, classes)
         result = len(y) / (len(classes) * number)  # as compute_class_weight does
     else:
         y, weight = at_home(y), at_home(weight)

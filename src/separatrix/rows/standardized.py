@@ -332,7 +332,7 @@ class StandardizedRows(Rows):
         """The means and scales where the weights are: on the host, or where the rows are."""
         if isinstance(W, np.ndarray):
             return self.standardization
-        return self.standardization.in_space(self.vectors.asarray)
+        return self.standardization.in_space(self.vectors_of(W.shape).asarray)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Scores of the given rows by converted weights."""

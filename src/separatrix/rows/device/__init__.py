@@ -7,7 +7,7 @@ from .device import Device
 from .gpu import Cuda, cuda, devices_in_use
 from .groups import counts
 from .kernels import CudaKernel
-from .values import DeviceValues, at_home
+from .values import DeviceValues, at_home, device_values
 from .vectors import DeviceVectors
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "at_home",
     "counts",
     "cuda",
+    "device_values",
     "devices_in_use",
 ]

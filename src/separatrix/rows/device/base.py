@@ -30,7 +30,6 @@ from .thresholds import FREE_SHARE, HOST_WEIGHTS, HOST_WIDTH, TILE_BYTES, TILE_R
 from .values import DeviceValues
 from .vectors import DeviceVectors
 
-
 SUMMED_COLUMNS = 8  # of a block that sums rows
 
 
@@ -370,7 +369,7 @@ class DeviceRows(Rows):
         """Labels on the device, of the type that the kernels read."""
         return self.residents.on_device(y.astype(np.float64 if k == 1 else np.int64, copy=False))
 
-    def weights_of(self, weight: Array | None) -> Any | None:
+    def weights_of(self, weight: Array | None) -> Any:
         """Weights of the rows on the device."""
         return None if weight is None else self.residents.on_device(weight)
 

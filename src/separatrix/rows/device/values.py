@@ -37,7 +37,8 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the values."""
-        return np.dtype(self.held.dtype)
+        dtype: np.dtype[Any] = self.held.dtype
+        return dtype
 
     @property
     def shape(self) -> tuple[int]:
@@ -99,7 +100,7 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
         largest = self.dtype.type(self.held.max().item())
         return largest if initial is None else max(largest, initial)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> AnyArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """The copy in main memory, read-only unless another copy is asked for."""
         home = self.home
         if dtype is not None and np.dtype(dtype) != home.dtype:
@@ -121,6 +122,11 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __reduce__(self) -> tuple[Any, tuple[AnyArray]]:
         return np.array, (self.home,)
+
+
+def device_values(values: object) -> DeviceValues | None:
+    """Values of a device that stand for a NumPy array; None for anything else."""
+    return values if isinstance(values, DeviceValues) else None
 
 
 def at_home(values: T) -> T | AnyArray:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ....numeric.tolerances import LARGEST_WHOLE
 from ....numeric.types import AnyArray, Array, Ints
 from ...labels import LONGEST_LABEL, ends_with_nul, too_long
 from ..readers.reader import Place
