@@ -1,5 +1,6 @@
-"""Fits of rows on a GPU: `python -m benchmarks.gpu [passes] [logistic] [large] [softmax] [path] [sparse]`.
+"""Fits of rows on a GPU: `python -m benchmarks.gpu [part ...]`.
 
+The parts are passes, logistic, large, softmax, path and sparse; by default the first four.
 Rows and labels are on the GPU and the kernels are compiled before a time is taken; each time is the
 median of a few runs. Needs CuPy and torch; scikit-learn and torch.optim.LBFGS are run on the same
 data, unless `--no-peers` is given. `--quick` uses a tenth of the rows.

@@ -1,6 +1,7 @@
 """Labels and weights of rows on a GPU: checked, counted and encoded there.
 
-The results are those of the functions for NumPy arrays. Only classes and counts come to main memory.
+The results are those of the functions for NumPy arrays. Only classes and counts come to main
+memory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ COUNTED, WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool"), ("float32
 
 
 def resident_labels(y: Any, rows: RowsLike) -> Any:
-    """Labels that are on a GPU, as the rows are, as values of it; else a NumPy array or y itself."""
+    """Labels on the GPU of the rows as values of it; else a NumPy array, or y itself."""
     array = adopted(y, "y")
     if array is None or not isinstance(rows, DeviceRows) or len(array.shape) != 1:
         return copied_home(y, "y")

@@ -107,7 +107,7 @@ class GapTracker:
     due: int = 0
     """The pass from which an expensive proof for a loss with a kink pays off."""
     bias_miss: float = 1.0
-    """By how much steps in the biases alone left a larger gap than was expected."""
+    """By how much the last step in the biases alone left a larger gap than was expected."""
     hopeful: float = np.inf
     """Largest predicted decrease at which a sampled bound is tried."""
     exact_due: int = 0
@@ -274,15 +274,15 @@ class GapTracker:
             # in that of w: if nothing else is in the way, move the biases to their optimum.
             if self._near or self.reads < BIAS_STEP_READS:
                 return
-            rest = self.bias_miss * gap_without_bias(objective, W, at)
-            if not rest <= 0.5 * max(self.tol, LEAST) * self.value:
+            rest = gap_without_bias(objective, W, at)
+            if not max(2.0, self.bias_miss) * rest <= max(self.tol, LEAST) * self.value:
                 return
             self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
             found = smooth_lower_bound(objective, W, at)
             self._raise(*found)
-            self.bias_miss *= max(1.0, (at.value - found.value) / max(rest, SMALLEST_NORMAL))
+            self.bias_miss = (at.value - found.value) / max(rest, SMALLEST_NORMAL)
 
     def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
         """For problems with unpenalised features, for which the alphas must balance."""

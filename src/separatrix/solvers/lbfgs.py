@@ -30,6 +30,7 @@ from .thresholds import FLOAT32_BYTES
 # Far from the minimum sums are in float32: until so little of J remains that one step by exact sums
 # will do, or none; or so little would at the pace of the step before.
 ONE_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-8, 200
+PACE = 0.1  # share of the rest that fast steps leave: after a slow one another will not do
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,7 +148,9 @@ class LBFGS(Solver):
                     run.advance()
                     reached = run.step()
                 J, left = run.iterate.at.value, run.predicted_decrease
-                near = left <= ONE_STEP * J or left**2 <= AFTER_ONE * J * before
+                slow = left > PACE * before
+                near = left <= (FLOAT32_ROUNDING if slow and count else ONE_STEP) * J
+                near |= left**2 <= AFTER_ONE * J * before
                 if near or lowest <= J:
                     break
                 lowest, before = J, left
