@@ -74,8 +74,7 @@ def _least_step(curvature: Array, bias: Array, shifts: bool) -> Array:
             return np.asarray(scipy.linalg.cho_solve(factor, bias), dtype=np.float64)
         except np.linalg.LinAlgError:
             pass
-    least: Array = np.linalg.lstsq(curvature, bias, rcond=1e-12)[0]
-    return least
+    return np.asarray(np.linalg.lstsq(curvature, bias, rcond=1e-12)[0], dtype=np.float64)
 
 
 class LowerBound(NamedTuple):
