@@ -8,10 +8,8 @@ import numpy as np
 
 from ...numeric.types import AnyArray, Array
 from .device import Device
-from .kernels import THREADS, CudaKernel
+from .kernels import MOST_BLOCKS, THREADS, CudaKernel
 from .thresholds import TILE_ROWS
-
-MOST_BLOCKS = 1 << 16  # of a kernel whose threads take several values
 
 
 def counts(device: Device, values: Any, least: int, size: int) -> AnyArray:

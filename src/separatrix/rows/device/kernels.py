@@ -8,6 +8,7 @@ from importlib.resources import files
 
 WARP = 32  # threads that run together
 THREADS = 256  # of a block, unless a kernel says otherwise
+MOST_BLOCKS = 1 << 16  # of a kernel whose threads take several values
 
 
 @dataclass(frozen=True)
