@@ -213,6 +213,7 @@ def softmax_rows(n: int = 1_281_167, d: int = 1024, k: int = 1000) -> tuple[Any,
 def softmax(share: float, peers: bool) -> None:
     """Goal 3: 1,000 classes."""
     X, y = softmax_rows(int(share * 1_281_167))
+    sx.LinearClassifier(tol=1e-2, solver=sx.LBFGS()).fit(X[:100_000], y[:100_000])  # compiles
     for l2, tol in ((1e-5, 1e-4), (1.2e-6, 1e-4), (1e-5, 1e-6)):
         name = f"softmax, {len(X)} x 1024 x 1000, l2={l2}, tol={tol}"
         start = time.perf_counter()
