@@ -166,6 +166,10 @@ def test_values_stand_for_a_numpy_array(gpu):
     np.testing.assert_array_equal(np.where(values > 0.0, 1, 2), [1, 2, 2])
     np.testing.assert_array_equal(values[:, None], [[3.0], [0.0], [-1.0]])
     assert values.tolist() == [3.0, 0.0, -1.0]
+    doubled = values
+    doubled *= np.array([2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(doubled, [6.0, 0.0, -2.0])
+    assert values.tolist() == [3.0, 0.0, -1.0]
     assert values[1:].home.tolist() == [0.0, -1.0]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(values)), values.home)
     with pytest.raises(ValueError, match="read-only"):

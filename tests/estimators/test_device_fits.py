@@ -273,3 +273,16 @@ def test_without_cupy(monkeypatch):
 def test_other_objects_are_not_on_a_device(X):
     assert not on_device(X)
     assert on_device(Tensor([[1.0]]))
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", [None, "loss"])
+def test_cross_validation_with_labels_and_weights_on_the_device(scoring):
+    X, y = table(3)
+    weight = np.random.default_rng(0).random(len(y))
+    options = {"cv": 3, "l2s": [0.1, 0.01], "scoring": scoring}
+    ours = sx.LinearClassifierCV(**options).fit(Tensor(X), Tensor(y), sample_weight=Tensor(weight))
+    theirs = sx.LinearClassifierCV(**options).fit(X, y, sample_weight=weight)
+    assert ours.l2_ == theirs.l2_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)

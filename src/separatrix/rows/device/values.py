@@ -113,6 +113,8 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "__call__" and here and not options and ufunc.nout == 1:
             held = [each.held if isinstance(each, DeviceValues) else each for each in inputs]
             return DeviceValues(self.device, ufunc(*held))
+        if any(isinstance(each, DeviceValues) for each in options.get("out", ())):
+            del options["out"]  # as these values do not change, ``c *= 2`` makes a new array
         return getattr(ufunc, method)(*map(at_home, inputs), **options)
 
     def __getattr__(self, name: str) -> Any:
