@@ -127,7 +127,8 @@ SPACE = DeviceVectors()
 class DeviceSource(sx.ArraySource):
     """Rows that take weights of the space, and return sums of their shape there."""
 
-    vectors = SPACE
+    def vectors_of(self, shape):
+        return SPACE
 
     def total(self, sum):
         held = {f.name: getattr(sum, f.name) for f in fields(sum)}

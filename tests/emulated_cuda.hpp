@@ -33,6 +33,7 @@ struct Fiber {
     std::vector<char> stack;
     State state;
     int turn;
+    std::vector<std::vector<std::function<void()>>> copies;  // by group; the last one is open
 };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -67,6 +68,7 @@ static void run_block(unsigned threads) {
         fiber.stack.resize(1 << 16);
         fiber.state = READY;
         fiber.turn = 0;
+        fiber.copies.assign(1, {});
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack.data();
         fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -109,7 +111,21 @@ template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
 template <typename T> T __shfl_sync(unsigned, T value, int source) {
     return emulation::exchange(value, source);
 }
+// Copies are made when a thread waits for them: one that forgets to wait finds old values.
+template <typename T> void start_copy(T* to, const T* from) {
+    emulation::fibers[threadIdx.x].copies.back().push_back([=] { *to = *from; });
+}
+static void end_group() { emulation::fibers[threadIdx.x].copies.emplace_back(); }
+template <int PENDING> void wait_for_copies() {
+    auto& copies = emulation::fibers[threadIdx.x].copies;
+    while (copies.size() > PENDING + 1) {
+        for (auto& copy : copies.front()) copy();
+        copies.erase(copies.begin());
+    }
+}
 static void __syncthreads() { emulation::wait(emulation::AT_BARRIER); }
+
+template <typename T> T atomicAdd(T* at, T value) { T old = *at; *at += value; return old; }
 
 static float __uint_as_float(unsigned bits) {
     float value;

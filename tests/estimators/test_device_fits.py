@@ -58,6 +58,17 @@ def test_a_fit_on_a_device_is_the_fit_on_the_host(k):
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.parametrize("standardize", [False, True])
+def test_lbfgs_with_vectors_on_the_device(standardize, monkeypatch):
+    monkeypatch.setattr("separatrix.rows.device.base.HOST_WEIGHTS", 0)
+    ours, theirs, *_ = pair(k=3, solver=sx.LBFGS(), standardize=standardize)
+    assert ours.stop_ == theirs.stop_ == "optimal"
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
+    assert ours.objective_ - ours.gap_ <= theirs.objective_
+
+
+@needs_compiler
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize(
     ("loss", "options"),
@@ -262,3 +273,16 @@ def test_without_cupy(monkeypatch):
 def test_other_objects_are_not_on_a_device(X):
     assert not on_device(X)
     assert on_device(Tensor([[1.0]]))
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", [None, "loss"])
+def test_cross_validation_with_labels_and_weights_on_the_device(scoring):
+    X, y = table(3)
+    weight = np.random.default_rng(0).random(len(y))
+    options = {"cv": 3, "l2s": [0.1, 0.01], "scoring": scoring}
+    ours = sx.LinearClassifierCV(**options).fit(Tensor(X), Tensor(y), sample_weight=Tensor(weight))
+    theirs = sx.LinearClassifierCV(**options).fit(X, y, sample_weight=weight)
+    assert ours.l2_ == theirs.l2_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)

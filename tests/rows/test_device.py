@@ -16,8 +16,8 @@ from separatrix.numeric.standardization import Standardization
 from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
 from separatrix.rows import CsrRows, DenseRows
 from separatrix.rows.device import CudaKernel, DeviceDenseRows
-from separatrix.rows.device.dense import Team
 from separatrix.rows.device.residents import Residents
+from separatrix.rows.device.team import Team
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
 LOSSES = ("logistic", "squared", "squared_hinge", "tanh_squared", "hinge", "perceptron")

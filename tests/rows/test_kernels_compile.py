@@ -16,7 +16,8 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 DENSE = {"PACK": 4, "PER_LANE": 8, "WARPS": 2, "ROWS": 8, "TEAMS": 1, "VALUES": 32}
 MACROS = {
     "dense_pass": {
-        **DENSE, "FULL": 0, "Sum": "double", "LOSS": 0, "MODE": 0, "GRADIENT": 1, "CURVATURE": 1,
+        **DENSE, "STAGES": 2, "RESIDENT": 1, "FULL": 0, "Sum": "double", "LOSS": 0, "MODE": 0,
+        "GRADIENT": 1, "CURVATURE": 1,
     },
     "dense_moments": DENSE,
     "sum_rows": {"COLUMNS": 32, "ADD": 1},
@@ -31,6 +32,7 @@ MACROS = {
     "csr_scores": {"VALUES": 64, "Index": "int", "LANES": 8},
     "csr_transpose": {"VALUES": 32, "POWER": 1},
     "column_sums": {},
+    "count_values": {},
 }  # fmt: skip
 
 

@@ -78,8 +78,8 @@ def test_the_space_is_that_of_the_rows():
     assert SomeFeatures(there.source, np.array([0, 2])).vectors is SPACE
     assert there.source.with_weight(None).vectors is HOST  # a plain source of the same rows
     rows = DenseRows(np.eye(2))
-    assert rows.vectors is HOST
-    assert StandardizedRows(rows, None).vectors is HOST
+    assert rows.vectors_of((1, 3)) is HOST
+    assert StandardizedRows(rows, None).vectors_of((1, 3)) is HOST
 
 
 @pytest.mark.parametrize("trans", [0, 1])

@@ -11,7 +11,7 @@ from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
 from ..rows import Rows, RowsLike, rows_of
-from .blocks import Block, Shuffle, Visit, check_numbers, random_order
+from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Source
 from .subset import Subset
@@ -82,7 +82,7 @@ class ArraySource(InBlocks):
 
     @cached_property
     def present(self) -> Ints | None:
-        if self.weight is None or np.all(self.weight != 0.0):
+        if self.weight is None or self.weight.all():
             return None
         return np.flatnonzero(self.weight)
 
@@ -110,8 +110,8 @@ class ArraySource(InBlocks):
         apart = max(1, self.n_rows // 64)
         if apart == 1 and self.present is None:
             return self.stored.mean()
-        present = np.arange(len(self.y)) if self.present is None else self.present
-        return self.stored.take(present[::apart]).mean()
+        some = np.arange(0, len(self.y), apart) if self.present is None else self.present[::apart]
+        return self.stored.take(some).mean()
 
     def blocks(self) -> Iterator[Block]:
         yield Block(self.X, self.y, self.weight, 0)
@@ -164,17 +164,20 @@ class ArraySource(InBlocks):
     @cached_property
     def threads(self) -> int:
         """Number of threads that work on its blocks."""
-        shared = len(self._parts) > 1 and self.stored.on_threads
+        shared = self.stored.on_threads and len(self._parts) > 1
         return n_threads(self.n_jobs) if shared else 1
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
+        whole = Block(self.X, self.y, self.weight, 0)
+        if sum.few_numbers and not self.stored.on_threads:  # one worker, as fast as it can be
+            return sum.of(whole)
         parts = self._parts
         if len(parts) == 1:
             return sum.of(parts[0])
-        return sum.over_parts(Block(self.X, self.y, self.weight, 0), parts, self.threads)
+        return sum.over_parts(whole, parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)
@@ -207,8 +210,9 @@ class ArraySource(InBlocks):
         if size >= self.n_rows:
             return self
         if size not in self._samples:
-            rows = np.arange(len(self.y)) if self.present is None else self.present
-            self._samples = {size: Subset(self, rows).sample(size)}
+            rows = random_rows(self.n_rows, size)
+            some = Subset(self, rows if self.present is None else self.present[rows])
+            self._samples = {size: some.sampled_from(self.n_rows)}
         return self._samples[size]
 
 

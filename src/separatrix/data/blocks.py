@@ -63,7 +63,7 @@ class Block(NamedTuple):
     @property
     def present(self) -> Ints | None:
         """Rows whose weight is not zero; None if that is all of them."""
-        if self.weight is None or np.all(self.weight != 0.0):
+        if self.weight is None or self.weight.all():
             return None
         return np.flatnonzero(self.weight)
 
@@ -125,8 +125,11 @@ def random_rows(n: int, size: int) -> Ints:
     """``size`` of n row numbers, increasing, one per stretch; the same at each call."""
     if size >= n:
         return np.arange(n)
-    within = np.random.default_rng(n).random(size)
-    return ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+    found = np.random.default_rng(n).random(size)
+    found += np.arange(size)
+    found *= n / size
+    rows = found.astype(np.int64)
+    return np.minimum(rows, n - 1, out=rows)
 
 
 def taken(block: Block, rows: Ints) -> Block:

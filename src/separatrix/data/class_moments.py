@@ -62,7 +62,7 @@ class ClassWeightSums(Sum[tuple[Array]]):
         if block.y.ndim == 2:
             return (block.weights @ (block.y > 0),)
         number = class_numbers(block.y, self.classes)
-        return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
+        return (block.rows.weight_sums(block.weight, number, self.classes),)
 
 
 class RunningMoments:

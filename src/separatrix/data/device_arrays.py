@@ -16,6 +16,7 @@ from ..rows.device import (
     DeviceCsrRows,
     DeviceDenseRows,
     DeviceRows,
+    DeviceValues,
     cuda,
     devices_in_use,
 )
@@ -64,13 +65,21 @@ def check_one_device(X: Any, **others: Any) -> None:
             )
 
 
-def copied_home(values: Any, name: str) -> Any:
-    """A copy of an array on a GPU as a NumPy array; anything else unchanged."""
+def adopted(values: Any, name: str) -> Any | None:
+    """An array on a GPU as one of its device; None for anything else."""
     number = device_of(values)
     if number is None:
-        return values
+        return None
     _refuse_gradient(values, name)
-    return cuda(number).download(cuda(number).adopt(values))
+    return cuda(number).adopt(values)
+
+
+def copied_home(values: Any, name: str) -> Any:
+    """A copy of an array on a GPU as a NumPy array; anything else unchanged."""
+    if isinstance(values, DeviceValues):
+        return values.home
+    found = adopted(values, name)
+    return values if found is None else cuda(device_of(values) or 0).download(found)
 
 
 def device_rows(X: Any, finite: bool = True) -> DeviceRows:

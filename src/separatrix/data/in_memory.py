@@ -48,9 +48,8 @@ class SameStorage(Source):
     def offset(self) -> AnyArray | float:
         return self.original.offset
 
-    @property
-    def vectors(self) -> VectorSpace:
-        return self.original.vectors
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        return self.original.vectors_of(shape)
 
     @property
     def visitable(self) -> bool:

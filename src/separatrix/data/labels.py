@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..numeric.tolerances import LARGEST_WHOLE
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows.device import device_values
 from .containers import missing, opened, refuse_times
 from .device_arrays import copied_home
+from .device_labels import distinct, encoded_on_device, numbers_on_device, taken_on_device
 from .thresholds import COUNTED_LABELS, SEARCHED_LABELS
 
 LONGEST_LABEL = 1000
 """Characters. NumPy stores every label of an array at the length of the longest: a label of a
 megabyte among a thousand rows would take 4 GB, in a fit and in every prediction."""
-LARGEST_WHOLE = 2.0**53  # all smaller whole numbers are exact in float64
 
 
 def check_labels(y: Any) -> AnyArray:
@@ -32,6 +34,9 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
+    there = device_values(y)
+    if there is not None and (classes := distinct(there)) is not None:
+        return cast(AnyArray, there), classes
     y = copied_home(y, "y")
     refuse_several(y)
     check_words(y)
@@ -171,12 +176,24 @@ def check_classes(classes: AnyArray, target: str = "y") -> AnyArray:
 
 def numbers(y: AnyArray, classes: AnyArray) -> Ints:
     """Class number of each row; an unknown label (of a row of weight 0) gets an arbitrary one."""
+    if (there := device_values(y)) is not None:
+        return numbers_on_device(there, classes)
     found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return found.astype(np.int64, copy=False)
 
 
+def per_row(of_classes: Array, number: Ints) -> Array:
+    """A number for each row, from one for each class."""
+    if (there := device_values(number)) is not None:
+        return cast(Array, taken_on_device(of_classes, there))
+    found: Array = of_classes[number]
+    return found
+
+
 def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
     """-1.0 and +1.0 for two classes, +1 for the larger; class numbers for more."""
+    if (there := device_values(y)) is not None:
+        return encoded_on_device(there, classes)
     if len(classes) == 2:
         return np.where(y == classes[1], 1.0, -1.0)
     return numbers(y, classes)
@@ -207,7 +224,10 @@ def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
 
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     """Classes that have a row of positive weight, sorted."""
-    present = y if weight is None else y[weight != 0.0]
+    present = y if weight is None or weight.all() else np.asarray(y)[np.asarray(weight) != 0.0]
+    there = device_values(present)
+    if there is not None and (found := distinct(there)) is not None:
+        return found
     classes = small_integer_classes(present)
     return np.unique(present) if classes is None else classes
 

@@ -172,10 +172,14 @@ class Source(ABC):
         """
         return 0.0
 
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """Where weights of this shape and gradients live when solvers compute with them."""
+        return HOST
+
     @property
     def vectors(self) -> VectorSpace:
-        """Where weights and gradients live when solvers compute with them."""
-        return HOST
+        """Where the weights of its classes live."""
+        return self.vectors_of((len(self.classes), self.n_features + 1))
 
     @property
     def visitable(self) -> bool:
@@ -265,7 +269,7 @@ class InMemory(Source):
     @property
     def present(self) -> Ints | None:
         """Rows whose weight is not zero; None if that is all of them."""
-        if self.weight is None or np.all(self.weight != 0.0):
+        if self.weight is None or self.weight.all():
             return None
         return np.flatnonzero(self.weight)
 

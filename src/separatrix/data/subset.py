@@ -69,7 +69,7 @@ class Subset(InBlocks):
         """A slice of the rows, or all: copied unless they are contiguous."""
         start, stop, _ = (at or slice(None)).indices(len(self.rows))
         rows = self.rows[start:stop]
-        if self.increasing and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and self.increasing:
             run = self.source.block(slice(int(rows[0]), int(rows[-1]) + 1))
             return run._replace(start=start)
         return self.source.block_of(rows, start)
@@ -140,8 +140,12 @@ class Subset(InBlocks):
         if size >= len(rows):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
-        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
-        return sample.materialised if few or not self.visitable else sample
+        return sample.sampled_from(len(rows))
+
+    def sampled_from(self, n: int) -> InMemory:
+        """These rows as a sample of n: copied once if they are few."""
+        few = len(self.rows) <= KEPT_SAMPLE * n or len(self.source.slices_of(len(self.rows))) == 1
+        return self.materialised if few or not self.visitable else self
 
     @cached_property
     def materialised(self) -> InMemory:

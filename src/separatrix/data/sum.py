@@ -46,8 +46,6 @@ class Sum(ABC, Generic[T_co]):
 
     def over_parts(self, block: Block, parts: list[Block], threads: int) -> T_co:
         """The sum over a block, given the parts that threads share, added in their order."""
-        if self.few_numbers and not block.rows.on_threads:  # one worker, as fast as it can be
-            return self.of(block)
         if not self.by_blocks or len(parts) == 1 or not block.rows.compiled:
             return ordered_sum(self.of, parts, threads)
         edges = np.array([*(part.start for part in parts), block.at.stop], np.int64) - block.start

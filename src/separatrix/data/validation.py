@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,15 +16,18 @@ from .. import loops
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from ..rows import CsrRows, RowsLike
+from ..rows.device import DeviceRows, DeviceValues, at_home, device_values
 from .arrays import ArraySource
 from .containers import opened, refuse_paths, refuse_times, words_told
 from .device_arrays import copied_home, device_rows, on_device
+from .device_labels import class_counts
 from .labels import (
     check_classes,
     encoded,
     encoded_if_known,
     labels_and_classes,
     numbers,
+    per_row,
     present_classes,
 )
 from .sparse import sound
@@ -153,22 +156,29 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
     """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
     if sample_weight is None:
         return None
-    sample_weight = copied_home(sample_weight, "sample_weight")
-    weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
+    weight = _weights(sample_weight, n, dtype)
     if weight.shape != (n,):
         raise ValueError(
             f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}, "
             f"expected ({n},), one weight per row."
         )
-    if not np.all(np.isfinite(weight)):
+    if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; every weight must be finite.")
     if weight.min() < 0.0:
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
     return weight
+
+
+def _weights(sample_weight: Any, n: int, dtype: Any) -> Array:
+    """Weights as an array; one number is repeated."""
+    there = device_values(sample_weight)
+    if there is not None and there.dtype == dtype:
+        return cast(Array, there)
+    sample_weight = copied_home(sample_weight, "sample_weight")
+    weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
+    return np.full(n, float(weight)) if weight.ndim == 0 else weight
 
 
 def within_reach(weight: Array) -> tuple[Array, int]:
@@ -201,6 +211,8 @@ def array_source(
     if n != len(y):
         check_consistent_length(range(n), y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
+    if isinstance(X, DeviceRows) and isinstance(weight, np.ndarray):
+        weight = cast(Array, DeviceValues(X.device, X.device.upload(weight), weight))
     source = ArraySource(
         X, encoded(y, classes) if known is None else known, classes, weight, n_jobs
     )
@@ -247,7 +259,7 @@ def weighed_classes(
         classes = given
     if class_weight is not None:
         per_class, more = within_reach(class_weights(class_weight, classes, y, weight))
-        of_rows = per_class[numbers(y, classes)]
+        of_rows = per_row(per_class, numbers(y, classes))
         weight, again = within_reach(of_rows if weight is None else of_rows * weight)
         power += more + again
     return classes, weight, power
@@ -262,7 +274,7 @@ def without_weightless(
     weightless = [y == label for label, value in class_weight.items() if value == 0]
     if not weightless:
         return weight
-    absent = np.logical_or.reduce(weightless)
+    absent = np.logical_or.reduce([np.asarray(each) for each in weightless])
     return np.where(absent, 0.0, 1.0 if weight is None else weight)
 
 
@@ -296,14 +308,18 @@ def class_weights(
         raise TypeError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if isinstance(class_weight, Mapping):
         if unknown := [
-            label for label in class_weight if label not in classes and not np.any(y == label)
+            label for label in class_weight if label not in classes and not (y == label).any()
         ]:
             raise ValueError(
                 f"class_weight has the labels {unknown!r}, which are not among the classes "
                 f"{classes.tolist()!r}."
             )
         result = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    elif (there := device_values(y)) is not None and weight is None:
+        number = class_counts(there, classes)
+        result = len(y) / (len(classes) * number)  # as compute_class_weight does
     else:
+        y, weight = at_home(y), at_home(weight)
         present = slice(None) if weight is None else weight != 0.0
         result = compute_class_weight(
             class_weight, classes=classes, y=y[present],

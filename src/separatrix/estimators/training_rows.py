@@ -10,7 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from ..data import ArraySource, Source
 from ..data.cluster.source import ClusterSource
-from ..data.device_arrays import check_one_device, copied_home, on_device, placed
+from ..data.device_arrays import check_one_device, on_device, placed
+from ..data.device_labels import resident_labels, resident_weights
 from ..data.device_source import placed_source
 from ..data.files.frame_rows import encoded_frame
 from ..data.files.reading import Reading
@@ -60,7 +61,7 @@ class TrainingRows(LinearPredictor):
             self._check_features(X, reset)
         if self.device is not None:
             rows = placed(rows, self.device)
-        y = copied_home(y, "y")
+        y, sample_weight = resident_labels(y, rows), resident_weights(sample_weight, rows)
         n_jobs = getattr(self, "n_jobs", None)
         if labels is not None:  # some rows of a stream
             source = indicator_source(rows, y, sample_weight, n_jobs, labels, all_vary=True)

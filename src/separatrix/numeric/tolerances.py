@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+LARGEST_WHOLE = 2.0**53  # all smaller whole numbers are exact in float64
 EPS = float(np.finfo(float).eps)
 """Distance from 1 to the next float: twice the relative error of one rounding."""
 

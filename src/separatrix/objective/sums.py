@@ -27,6 +27,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Block, Sum
+from ..data.labels import class_numbers
 from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
@@ -179,14 +180,14 @@ class HessianProduct(Sum[tuple[Array]]):
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
         own, rows = self.loss.column_loss, block.rows
+        found = rows.curvature_product(block.y, self.loss, self.W, self.V, block.weight)
+        if found is not None:
+            return (found,)
         # The columns of a quadratic loss have the same curvature, at any score.
         if own is not None and (len(self.W) == 1 or own.constant_curvature is not None):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
             rows.hessian_product(np.asarray(curvature), self.V, product)
             return (product,)
-        found = rows.curvature_product(block.y, self.loss, self.W, self.V, block.weight)
-        if found is not None:
-            return (found,)
         scores, turn = rows.scores(self.W), rows.scores(self.V)
         change = self.loss.curvature_product(block.y, scores, turn)
         rows.transpose_product(block.weights[:, None] * change, product)
@@ -207,12 +208,12 @@ class BiasCurvature(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """(k, k)."""
-        if len(self.W) == 1:
-            curvature = curvature_of(block, self.loss, self.W)(0, 0)
-            return (np.sum(np.asarray(curvature)).reshape(1, 1),)
         found = block.rows.curvature_sum(block.y, self.loss, self.W, block.weight)
         if found is not None:
             return (found,)
+        if len(self.W) == 1:
+            curvature = curvature_of(block, self.loss, self.W)(0, 0)
+            return (np.sum(np.asarray(curvature)).reshape(1, 1),)
         weight = block.weights
         present = weight != 0.0  # others may have scores that are not finite
         scores = block.rows.scores(self.W)[present]
@@ -252,9 +253,9 @@ class MomentSums(Sum[tuple[Array, Array, Array]]):
         """(classes, d), (classes,) and (d,)."""
         rows, k = block.rows, self.classes
         sums, squares = np.zeros((k, rows.shape[1])), np.zeros(rows.shape[1])
-        number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
+        number = class_numbers(block.y, k)
         rows.moments(block.weight, number, self.shift, sums, squares)
-        return sums, np.bincount(number, block.weight, k).astype(np.float64), squares
+        return sums, rows.weight_sums(block.weight, number, k), squares
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,11 @@ import numpy as np
 from ..data import InMemory
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.standardization import Variables
+from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..penalties import is_l2
+from ..rows import HOST
 from . import free_features
 from .binary_dual import has_dual
 from .iterates import Iterate, StartAscent
@@ -104,6 +106,8 @@ class GapTracker:
     """Remaining reads of the data that proofs may make."""
     due: int = 0
     """The pass from which an expensive proof for a loss with a kink pays off."""
+    bias_miss: float = 1.0
+    """By how much the last step in the biases alone left a larger gap than was expected."""
     hopeful: float = np.inf
     """Largest predicted decrease at which a sampled bound is tried."""
     exact_due: int = 0
@@ -271,12 +275,14 @@ class GapTracker:
             if self._near or self.reads < BIAS_STEP_READS:
                 return
             rest = gap_without_bias(objective, W, at)
-            if not rest <= 0.5 * max(self.tol, LEAST) * self.value:
+            if not max(2.0, self.bias_miss) * rest <= max(self.tol, LEAST) * self.value:
                 return
             self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
-            self._raise(*smooth_lower_bound(objective, W, at))
+            found = smooth_lower_bound(objective, W, at)
+            self._raise(*found)
+            self.bias_miss = (at.value - found.value) / max(rest, SMALLEST_NORMAL)
 
     def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
         """For problems with unpenalised features, for which the alphas must balance."""
@@ -297,6 +303,9 @@ class GapTracker:
         It is retried only when half as much remains, never after it took too many reads, and not
         where it costs more than a step if one more step like the last is enough.
         """
+        objective = self.objective
+        if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
+            return
         enough = max(self.tol, LEAST) * at.value
         if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
             return

@@ -82,9 +82,8 @@ class Rows(ABC):
         """The same rows for visits row by row; TypeError if the storage does not allow them."""
         raise not_in_memory(self)
 
-    @property
-    def vectors(self) -> VectorSpace:
-        """Where weights and gradients live when solvers compute with them."""
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """Where weights of this shape and gradients live when solvers compute with them."""
         return HOST
 
     # ---- storage -----------------------------------------------------------------------------
@@ -267,6 +266,10 @@ class Rows(ABC):
         With the group number of every row, the sums of each group are added to (groups, d). A shift
         near the means avoids cancellation where means are large; not for ``csr`` rows.
         """
+
+    def weight_sums(self, weight: Array | None, group: Ints, groups: int) -> Array:
+        """Sum of the weights of every group, given the group number of every row: (groups,)."""
+        return np.bincount(group, weight, groups).astype(np.float64)
 
     @abstractmethod
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:

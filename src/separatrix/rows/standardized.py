@@ -148,10 +148,9 @@ class StandardizedRows(Rows):
             self._copy = self.standardizer.copied(rows, self.weight, dtype=self.dtype)
         return self if self._copy is None else self._copy
 
-    @property
-    def vectors(self) -> VectorSpace:
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """Where those of the given rows live."""
-        return self.given.vectors
+        return self.given.vectors_of(shape)
 
     @property
     def visitable(self) -> bool:
@@ -333,7 +332,7 @@ class StandardizedRows(Rows):
         """The means and scales where the weights are: on the host, or where the rows are."""
         if isinstance(W, np.ndarray):
             return self.standardization
-        return self.standardization.in_space(self.vectors.asarray)
+        return self.standardization.in_space(self.vectors_of(W.shape).asarray)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Scores of the given rows by converted weights."""

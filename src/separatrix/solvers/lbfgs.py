@@ -24,12 +24,13 @@ from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Objective
 from .base import Solver, State, Step
-from .lbfgs_run import FLOAT32_ROUNDING, LBFGSIterate, LBFGSRun
+from .lbfgs_run import FLOAT32_ROUNDING, LBFGSIterate, LBFGSRun, mean_pace
 from .thresholds import FLOAT32_BYTES
 
 # Far from the minimum sums are in float32: until so little of J remains that one step by exact sums
-# will do, or none; or so little would at the pace of the step before.
-ONE_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-8, 200
+# will do, or none; or so little would at the pace of the step before. Slow steps, by fewer decimal
+# places each, go on to the rounding of these sums.
+ONE_STEP, AFTER_ONE, MOST_FLOAT32_STEPS, SLOW = 1e-6, 3e-8, 200, 0.5
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,7 +148,9 @@ class LBFGS(Solver):
                     run.advance()
                     reached = run.step()
                 J, left = run.iterate.at.value, run.predicted_decrease
-                near = left <= ONE_STEP * J or left**2 <= AFTER_ONE * J * before
+                slow = mean_pace(run.iterate.recent_decrements) < SLOW
+                near = left <= (FLOAT32_ROUNDING if slow else ONE_STEP) * J
+                near |= left**2 <= AFTER_ONE * J * before and not slow
                 if near or lowest <= J:
                     break
                 lowest, before = J, left

@@ -314,13 +314,20 @@ def _at_zeros(objective: Objective) -> Evaluation:
     return at._replace(gradient=objective.source.vectors.asarray(at.gradient))
 
 
+def mean_pace(recent_decrements: Array) -> float:
+    """Decimal places that a step came nearer, over the last six steps; infinite if unknown."""
+    if len(recent_decrements) <= LOOK_BACK or not recent_decrements.min() > 0:
+        return np.inf
+    return float(np.log10(recent_decrements[0] / recent_decrements[-1])) / LOOK_BACK
+
+
 def is_slow(recent_decrements: Array, cost: float) -> bool:
     """Whether as many steps as something costs would not get far, at the pace of the last ones.
 
     Of the last six or, if they were faster, of the last two: near the minimum steps gain more.
     """
-    if len(recent_decrements) <= LOOK_BACK or not cost < np.inf or not recent_decrements.min() > 0:
+    pace = mean_pace(recent_decrements)
+    if not cost < np.inf or not pace < np.inf:
         return False
-    places = np.log10(recent_decrements)
-    pace = max((places[0] - places[-1]) / LOOK_BACK, (places[-3] - places[-1]) / 2)
-    return bool(cost * pace < PLACES)
+    last_two = float(np.log10(recent_decrements[-3] / recent_decrements[-1])) / 2
+    return cost * max(pace, last_two) < PLACES

@@ -57,7 +57,7 @@ class Sample(NamedTuple):
         """Draw this share of the rows of each part."""
         picked = [part.random_rows(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
-        weight = source.weights[rows]
+        weight = np.array(source.weights[rows])
         ends = np.cumsum([0, *map(len, picked)]).tolist()
         slices = [slice(*ends) for ends in pairwise(ends)]
         for part, at in zip(parts, slices, strict=True):

@@ -5,7 +5,9 @@ from .csr import DeviceCsrRows
 from .dense import DeviceDenseRows
 from .device import Device
 from .gpu import Cuda, cuda, devices_in_use
+from .groups import counts
 from .kernels import CudaKernel
+from .values import DeviceValues, at_home, device_values
 from .vectors import DeviceVectors
 
 __all__ = [
@@ -15,7 +17,11 @@ __all__ = [
     "DeviceCsrRows",
     "DeviceDenseRows",
     "DeviceRows",
+    "DeviceValues",
     "DeviceVectors",
+    "at_home",
+    "counts",
     "cuda",
+    "device_values",
     "devices_in_use",
 ]

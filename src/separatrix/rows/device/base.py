@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,13 +19,18 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ..base import Rows
 from ..host import HostRows
-from .curvature import curvature_product, curvature_sum, curved
+from ..vectors import HOST, VectorSpace
+from .curvature import class_curvature, curvature_product, curvature_sum, curved
 from .device import Device
+from .groups import weight_sums
 from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
 from .residents import Residents
-from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
+from .thresholds import FREE_SHARE, HOST_WEIGHTS, HOST_WIDTH, TILE_BYTES, TILE_ROWS
+from .values import DeviceValues
 from .vectors import DeviceVectors
+
+SUMMED_COLUMNS = 8  # of a block that sums rows
 
 
 class Tile:
@@ -50,10 +55,11 @@ class DeviceRows(Rows):
         self.residents = Residents(device) if residents is None else residents
         self.vector_space = DeviceVectors(device)
 
-    @property
-    def vectors(self) -> DeviceVectors:
-        """Vectors of the same device."""
-        return self.vector_space
+    def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
+        """On the device, unless there are so few weights that launching kernels takes longer."""
+        k, width = shape
+        few = k * width <= HOST_WEIGHTS and width <= HOST_WIDTH
+        return HOST if few else self.vector_space
 
     @property
     def compiled(self) -> bool:
@@ -135,7 +141,7 @@ class DeviceRows(Rows):
     def column_sums(self, values: Any, out: Any, add: bool) -> None:
         """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
         count, width = values.shape
-        columns = 2 if width == 2 else WARP
+        columns = 2 if width == 2 else SUMMED_COLUMNS
         kernel = CudaKernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
         self.device.launch(
             kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
@@ -161,10 +167,10 @@ class DeviceRows(Rows):
             return self._with_host_loss(y, loss, W, weight, gradient, curvature)
         if curvature is not None and (known.form != MARGINS or len(W) > 1):
             raise TypeError(f"{loss!r} is not a function of the margin")
-        out = None if gradient is None else self.device.zeros(W.shape)
-        sums = self._summed(y, known, W, weight, out, curvature, float32_sums)
-        if gradient is not None:
-            gradient += self._like(out, gradient)
+        bend = None if curvature is None else self.device.empty((len(y),))
+        sums = self._summed(y, known, W, weight, gradient, bend, float32_sums)
+        if curvature is not None:
+            curvature[:] = self.device.download(bend)
         return sums
 
     def value_gradient_on_threads(
@@ -189,31 +195,32 @@ class DeviceRows(Rows):
         W: Any,
         weight: Array | None,
         gradient: Any | None,
-        curvature: Array | None,
+        curvature: Any | None,
         float32_sums: bool,
     ) -> tuple[float, float]:
         """Tile by tile: scores, losses and derivatives, and their products with the rows."""
         device, k = self.device, len(W)
         on_device, totals = self.on_device(W), self.device.zeros((2,))
+        total = None if gradient is None else device.zeros(W.shape)
         labels, weights = self.labels_of(y, k), self.weights_of(weight)
         for at, tile in self.tiles(k, float32_sums):
             scores = tile.scores(on_device)
             rows = at.stop - at.start
             sums = device.empty((rows, 2))
-            bend = None if curvature is None else device.empty((rows,))
-            self._losses(
+            bend = None if curvature is None else curvature[at]
+            self.losses(
                 loss, scores, labels[at], None if weights is None else weights[at], sums,
-                gradient is not None, bend,
+                total is not None, bend,
             )  # fmt: skip
             self.column_sums(sums, totals, add=True)
-            if curvature is not None:
-                curvature[at] = device.download(bend)
-            if gradient is not None:
-                tile.add_transpose(scores, gradient)
+            if total is not None:
+                tile.add_transpose(scores, total)
+        if gradient is not None:
+            gradient += self._like(total, gradient)
         value, mistakes = device.download(totals).tolist()
         return value, mistakes
 
-    def _losses(
+    def losses(
         self,
         loss: KernelLoss,
         scores: Any,
@@ -271,37 +278,44 @@ class DeviceRows(Rows):
     def class_curvature(
         self, y: AnyArray, loss: Loss, W: Any, weight: Array | None, of: int | None
     ) -> Array | None:
-        """See :meth:`Rows.class_curvature`; by a kernel, for several classes."""
+        """See :meth:`Rows.class_curvature`; by a kernel, on the device."""
         known = curved(loss, W)
         if known is None:
             return None
-        k, found = len(W), np.empty(self.shape[0])
-        on_device, labels, weights = (
-            self.on_device(W),
-            self.labels_of(y, k),
-            self.weights_of(weight),
-        )
-        for at, tile in self.tiles(k):
-            rows = at.stop - at.start
-            sums, bend = self.device.empty((rows, 2)), self.device.empty((rows,))
-            some = None if weights is None else weights[at]
-            self._losses(known, tile.scores(on_device), labels[at], some, sums, False, bend, of)
-            found[at] = self.device.download(bend)
-        return found
+        if len(W) == 1:
+            bend = self.curvatures(y, known, W, weight)
+        else:
+            bend = class_curvature(self, y, known, W, weight, of)
+        return cast(Array, DeviceValues(self.device, bend))
+
+    def curvatures(self, y: AnyArray, loss: KernelLoss, W: Any, weight: Array | None) -> Any:
+        """Weight times second derivative of every row for two classes: (n,) on the device."""
+        bend = self.device.empty((len(y),))
+        self._summed(y, loss, W, weight, None, bend, False)
+        return bend
 
     def curvature_product(
         self, y: AnyArray, loss: Loss, W: Any, V: Any, weight: Array | None
     ) -> Any | None:
-        """See :meth:`Rows.curvature_product`; by a kernel, for several classes."""
+        """See :meth:`Rows.curvature_product`; by kernels."""
         known = curved(loss, W)
         if known is None:
             return None
+        if len(W) == 1:
+            bend, out = self.curvatures(y, known, W, weight), self.device.zeros(V.shape)
+            self.hessian_product(cast(Array, DeviceValues(self.device, bend)), V, out)
+            return self._like(out, V)
         return self._like(curvature_product(self, y, known, W, V, weight), V)
 
     def curvature_sum(self, y: AnyArray, loss: Loss, W: Any, weight: Array | None) -> Array | None:
-        """See :meth:`Rows.curvature_sum`; by a kernel, for several classes."""
+        """See :meth:`Rows.curvature_sum`; by kernels."""
         known = curved(loss, W)
-        return None if known is None else curvature_sum(self, y, known, W, weight)
+        if known is None:
+            return None
+        if len(W) == 1:
+            bend = DeviceValues(self.device, self.curvatures(y, known, W, weight))
+            return np.full((1, 1), bend.sum())
+        return curvature_sum(self, y, known, W, weight)
 
     def scores(self, W: Any, out: Array | None = None) -> Array:
         """``(rows, 1) W'``, copied to main memory."""
@@ -318,6 +332,11 @@ class DeviceRows(Rows):
             some = np.ascontiguousarray(coefficients[at], dtype=np.float64)
             tile.add_transpose(self.device.upload(some), total)
         out += self.device.download(total)
+
+    def weight_sums(self, weight: Array | None, group: Ints, groups: int) -> Array:
+        """See :meth:`Rows.weight_sums`."""
+        groups_of = self.residents.on_device(group.astype(np.int64, copy=False))
+        return weight_sums(self, groups_of, self.weights_of(weight), groups)
 
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
         """From copies of a tile at a time in main memory."""
@@ -350,7 +369,7 @@ class DeviceRows(Rows):
         """Labels on the device, of the type that the kernels read."""
         return self.residents.on_device(y.astype(np.float64 if k == 1 else np.int64, copy=False))
 
-    def weights_of(self, weight: Array | None) -> Any | None:
+    def weights_of(self, weight: Array | None) -> Any:
         """Weights of the rows on the device."""
         return None if weight is None else self.residents.on_device(weight)
 

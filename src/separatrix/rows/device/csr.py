@@ -12,9 +12,9 @@ from ...numeric.types import Array, Ints
 from ..base import Storage
 from ..csr import CsrRows
 from .base import DeviceRows, Tile
-from .dense import MOST_BLOCKS, VALUES
+from .dense import VALUES
 from .device import Device
-from .kernels import THREADS, WARP, CudaKernel
+from .kernels import MOST_BLOCKS, THREADS, WARP, CudaKernel
 from .residents import Residents
 from .thresholds import SEGMENT
 

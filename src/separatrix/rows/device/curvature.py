@@ -20,9 +20,24 @@ ROOTS, DIAGONAL, PRODUCT = range(3)  # as class_curvature.cu numbers them
 def curved(loss: Loss, W: Any) -> KernelLoss | None:
     """The loss if the kernels know its second derivative for these classes; else None."""
     known = kernel_loss(loss)
-    if known is None or len(W) == 1 or not loss.convex or not loss.has_curvature:
+    if known is None or not loss.convex or not loss.has_curvature:
         return None
     return known if known.form in (MARGINS, SOFTMAX) else None
+
+
+def class_curvature(
+    rows: Any, y: AnyArray, loss: KernelLoss, W: Any, weight: Array | None, of: int | None
+) -> Any:
+    """Weight times second derivative by the score of one class, or the mean over classes: (n,)."""
+    device, k = rows.device, len(W)
+    at_weights, labels, weights = rows.on_device(W), rows.labels_of(y, k), rows.weights_of(weight)
+    bend = device.empty((rows.shape[0],))
+    for at, tile in rows.tiles(k):
+        sums = device.empty((at.stop - at.start, 2))
+        some = None if weights is None else weights[at]
+        scores = tile.scores(at_weights)
+        rows.losses(loss, scores, labels[at], some, sums, False, bend[at], of)
+    return bend
 
 
 def curvature_product(

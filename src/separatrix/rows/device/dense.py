@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -13,103 +13,17 @@ from ...numeric.types import AnyArray, Array, Ints
 from ..dense import DenseRows
 from .base import DeviceRows, Tile
 from .device import Device
-from .kernels import WARP, CudaKernel
+from .groups import members
+from .kernels import MOST_BLOCKS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss
 from .residents import Residents
-from .thresholds import MOMENTS_PER_LANE, MOST_PER_LANE, REGISTERS
+from .team import Team
+from .thresholds import MOMENTS_PER_LANE
+from .tiles import DenseTile, SplitTile
 
 PADDING = 8  # rows of a tile are multiples of this many numbers: products are faster
 VALUES = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 17}
 """How kernels number the types of values. Bfloat16 is held as its bits, uint16."""
-MOST_BLOCKS = 1 << 16  # of a kernel whose threads take several values
-
-
-class Team(NamedTuple):
-    """How ``dense_pass`` shares rows among lanes."""
-
-    pack: int
-    per_lane: int
-    warps: int
-    rows: int
-    full: bool
-
-    @classmethod
-    def of(
-        cls, d: int, size: int, aligned: bool, most: int = MOST_PER_LANE, registers: int = REGISTERS
-    ) -> Team | None:
-        """For d features of ``size`` bytes; None if a row does not fit into registers."""
-        pack = 1
-        while aligned and 2 * pack * size <= 16 and d % (2 * pack) == 0 and 2 * pack * WARP <= d:
-            pack *= 2
-        for warps in (1, 2, 4, 8):
-            per_lane = -(-d // (WARP * warps * pack)) * pack
-            if per_lane <= (most if warps < 8 else 2 * MOST_PER_LANE):
-                held = per_lane * (2 if size == 8 else 1)
-                rows = 8
-                while rows > 1 and rows * held > registers:
-                    rows //= 2
-                return cls(pack, per_lane, warps, rows, per_lane * WARP * warps == d)
-        return None
-
-    @property
-    def per_block(self) -> int:
-        """Teams of a block: one if its warps wait for each other."""
-        return 4 if self.warps == 1 else 1
-
-
-class DenseTile(Tile):
-    """Rows (x, 1) in float64, padded with columns of zeros."""
-
-    def __init__(self, rows: DeviceDenseRows, start: int, stop: int) -> None:
-        self.rows, self.device = rows, rows.device
-        self.z = rows.standardized_on_device(start, stop)
-
-    def scores(self, W: Any) -> Any:
-        """By one product; the weights are padded, too."""
-        out = self.device.empty((self.z.shape[0], len(W)))
-        self.device.multiply(self.z, self.rows.padded(W, np.float64), out, turn_b=True)
-        return out
-
-    def add_transpose(self, coefficients: Any, out: Any) -> None:
-        """By one product."""
-        padded = self.device.empty((len(out), self.z.shape[1]))
-        self.device.multiply(coefficients, self.z, padded, turn_a=True)
-        out += padded[:, : out.shape[1]]
-
-
-class SplitTile(Tile):
-    """Rows (x, 1) as sums of two bfloat16: products keep about five digits, ten times as fast."""
-
-    def __init__(self, rows: DeviceDenseRows, start: int, stop: int) -> None:
-        self.rows, self.device = rows, rows.device
-        self.z = self.split(rows.standardized_on_device(start, stop, dtype=np.float32))
-
-    def split(self, values: Any) -> tuple[Any, Any]:
-        """A float32 matrix in two parts."""
-        high, low = (self.device.empty(values.shape, np.uint16) for _ in range(2))
-        count = int(np.prod(values.shape))
-        blocks = min(self.rows.blocks(count), MOST_BLOCKS)
-        kernel = CudaKernel.of("split_bfloat16")
-        self.device.launch(kernel, blocks, values, np.int64(count), high, low)
-        return high, low
-
-    def scores(self, W: Any) -> Any:
-        """In float32, from three products."""
-        out = self.device.empty((self.z[0].shape[0], len(W)), np.float32)
-        weights = self.split(self.rows.padded(W, np.float32))
-        self._multiply(self.z, weights, out, turn_b=True)
-        return out
-
-    def add_transpose(self, coefficients: Any, out: Any) -> None:
-        """From three products; sums of tiles are in float64."""
-        padded = self.device.empty((len(out), self.z[0].shape[1]), np.float32)
-        self._multiply(self.split(coefficients), self.z, padded, turn_a=True)
-        out += padded[:, : out.shape[1]]
-
-    def _multiply(self, a: tuple[Any, Any], b: tuple[Any, Any], out: Any, **turns: bool) -> None:
-        self.device.multiply(a[0], b[0], out, **turns)
-        self.device.multiply(a[0], b[1], out, **turns, add=True)
-        self.device.multiply(a[1], b[0], out, **turns, add=True)
 
 
 class DeviceDenseRows(DeviceRows):
@@ -260,24 +174,22 @@ class DeviceDenseRows(DeviceRows):
         W: Any,
         weight: Array | None,
         gradient: Any | None,
-        curvature: Array | None,
+        curvature: Any | None,
         float32_sums: bool,
     ) -> tuple[float, float]:
         """One read for two classes, else tile by tile."""
         team = self.team
         if len(W) > 1 or loss.form != MARGINS or team is None or not self.shape[0]:
             return super()._summed(y, loss, W, weight, gradient, curvature, float32_sums)
-        bend = None if curvature is None else self.device.empty((len(y),))
         single = float32_sums and self.kind != "float64"
         sums = self._pass(
-            team, W, gradient is not None, labels=y, weight=weight, curvature=bend,
+            team, W, gradient is not None, labels=y, weight=weight, curvature=curvature,
             loss=loss.margin, single=single,
         )  # fmt: skip
-        if curvature is not None:
-            curvature[:] = self.device.download(bend)
+        at_home = self.device.download(sums if isinstance(gradient, np.ndarray) else sums[-2:])
         if gradient is not None:
-            gradient[0] += sums[: W.shape[1]]
-        value, mistakes = self.device.download(sums[W.shape[1] :]).tolist()
+            gradient[0] += (at_home if isinstance(gradient, np.ndarray) else sums)[: W.shape[1]]
+        value, mistakes = at_home[-2:].tolist()
         return value, mistakes
 
     def _pass(
@@ -297,14 +209,15 @@ class DeviceDenseRows(DeviceRows):
         n, d = self.shape
         kernel = CudaKernel.of(
             "dense_pass", VALUES=VALUES[self.kind], PACK=team.pack, PER_LANE=team.per_lane,
-            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, FULL=int(team.full),
+            WARPS=team.warps, ROWS=team.rows, TEAMS=team.per_block, STAGES=team.stages,
+            RESIDENT=team.resident, FULL=int(team.full),
             Sum="float" if single else "double", LOSS=loss, MODE=int(given is not None),
             GRADIENT=int(gradient), CURVATURE=int(curvature is not None),
         )  # fmt: skip
         threads = WARP * team.warps * team.per_block
         most = self.blocks(n, team.rows * team.per_block)
         blocks = min(self.device.resident_blocks(kernel, threads), most)
-        partials = self.device.empty((blocks * team.per_block, d + 3))
+        partials = self.device.empty((blocks, d + 3))
         self.device.launch(
             kernel, blocks, self.array, np.int64(n), np.int32(d), self.on_device(W),
             None if labels is None else self.labels_of(labels, 1), self.weights_of(weight),
@@ -321,7 +234,7 @@ class DeviceDenseRows(DeviceRows):
         if team is None or not self.shape[0]:
             super().hessian_product(curvature, V, out)
             return
-        given = self.residents.on_device(np.ascontiguousarray(curvature, dtype=np.float64))
+        given = self.weights_of(curvature)
         for c in range(len(V)):
             sums = self._pass(team, V[c : c + 1], True, given=given)[: V.shape[1]]
             out[c] += self._like(sums, out)
@@ -368,10 +281,11 @@ class DeviceDenseRows(DeviceRows):
             at = slice(start, min(start + size, n))
             some = None if weights is None else weights[at]
             z = self.standardized_on_device(at.start, at.stop, (mean, None))
-            member = self._members(None if groups_of is None else groups_of[at], some, at, groups)
+            group_of = None if groups_of is None else groups_of[at]
+            member = members(self.device, group_of, some, at.stop - at.start, groups)
             self.device.multiply(member, z, sums, turn_a=True, add=True)
             z = self.standardized_on_device(at.start, at.stop, (mean, None), power=2)
-            member = self._members(None, some, at, 1)
+            member = members(self.device, None, some, at.stop - at.start, 1)
             self.device.multiply(member, z, powers, turn_a=True, add=True)
         found = self.device.download(sums)[:, :d]
         sum += found[0] if group is None else found
@@ -402,16 +316,6 @@ class DeviceDenseRows(DeviceRows):
         self.column_sums(partials, sums, add=False)
         return self.device.download(sums).reshape(3, d)
 
-    def _members(self, group: Any, weight: Any, at: slice, groups: int) -> Any:
-        """The weight of each row in the column of its group."""
-        rows = at.stop - at.start
-        out = self.device.empty((rows, groups))
-        self.device.launch(
-            CudaKernel.of("group_weights"), min(self.blocks(rows * groups), MOST_BLOCKS), group,
-            weight, np.int64(rows), np.int32(groups), out,
-        )  # fmt: skip
-        return out
-
     def gram(
         self,
         weight: Array,
@@ -422,7 +326,7 @@ class DeviceDenseRows(DeviceRows):
         n, d = self.shape
         width, root = self.tile_width, n == 0 or float(weight.min()) >= 0.0
         numbers = tuple(map(self.device.upload, (standardization.mean, standardization.scale)))
-        factor = self.residents.on_device(np.ascontiguousarray(weight, dtype=np.float64))
+        factor = self.weights_of(weight)
         total, size = self.device.zeros((width, width)), self.tile_rows(0)
         for start in range(0, n, size):
             stop = min(start + size, n)

@@ -19,6 +19,7 @@ INSTALL = (
 
 FLOAT32, BFLOAT16 = 0, 14  # CUDA_R_32F and CUDA_R_16BF
 COMPUTE_FLOAT32 = 68  # CUBLAS_COMPUTE_32F
+HOST_TO_DEVICE, SMALL_COPY = 1, 1 << 16  # cudaMemcpyHostToDevice; bytes
 USED: dict[int, Cuda] = {}
 
 
@@ -36,6 +37,7 @@ class Cuda(Device):
         self.name = f"cuda:{number}"
         self.device = cupy.cuda.Device(number)
         self._compiled: dict[CudaKernel, Any] = {}
+        self._resident: dict[tuple[CudaKernel, int], int] = {}
 
     def __reduce__(self) -> tuple[Any, tuple[int]]:
         return cuda, (self.number,)
@@ -56,9 +58,18 @@ class Cuda(Device):
             return self.cupy.from_dlpack(X) if hasattr(X, "__dlpack__") else self.cupy.asarray(X)
 
     def upload(self, values: AnyArray) -> Any:
-        """Copy an array of the host."""
+        """Copy an array of the host; a small one without pinned memory, which takes longer."""
+        given = np.ascontiguousarray(values)
         with self.device:
-            return self.cupy.asarray(np.ascontiguousarray(values))
+            if given.nbytes > SMALL_COPY or not given.size:
+                return self.cupy.asarray(given)
+            made = self.cupy.empty(given.shape, given.dtype)
+            stream = self.cupy.cuda.get_current_stream()
+            # From pageable memory: the call returns when the values have been taken.
+            self.cupy.cuda.runtime.memcpyAsync(
+                made.data.ptr, given.ctypes.data, given.nbytes, HOST_TO_DEVICE, stream.ptr
+            )
+            return made
 
     def download(self, values: Any) -> AnyArray:
         """Copy an array to the host."""
@@ -89,6 +100,12 @@ class Cuda(Device):
 
     def resident_blocks(self, kernel: CudaKernel, threads: int) -> int:
         """By the driver's occupancy calculator."""
+        key = kernel, threads
+        if key not in self._resident:
+            self._resident[key] = self._resident_blocks(kernel, threads)
+        return self._resident[key]
+
+    def _resident_blocks(self, kernel: CudaKernel, threads: int) -> int:
         with self.device:
             function = self._function(kernel).kernel
             occupancy = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor

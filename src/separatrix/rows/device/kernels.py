@@ -8,6 +8,7 @@ from importlib.resources import files
 
 WARP = 32  # threads that run together
 THREADS = 256  # of a block, unless a kernel says otherwise
+MOST_BLOCKS = 1 << 16  # of a kernel whose threads take several values
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,11 @@ class CudaKernel:
     name: str
     macros: tuple[tuple[str, str], ...]
 
-    @classmethod
-    def of(cls, name: str, **macros: object) -> CudaKernel:
+    @staticmethod
+    @cache
+    def of(name: str, **macros: object) -> CudaKernel:
         """A kernel with these macros."""
-        return cls(name, tuple((key, str(value)) for key, value in sorted(macros.items())))
+        return CudaKernel(name, tuple((key, str(value)) for key, value in sorted(macros.items())))
 
     @property
     def source(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...numeric.types import AnyArray
 from .device import Device
+from .values import DeviceValues
 
 MOST = 6  # arrays of one set of rows: a cross-validation has weights for every fold
 
@@ -36,13 +37,17 @@ class Residents:
         self.known: list[AnyArray] = []
         self.resident: list[Resident] = []
 
-    def keep(self, values: AnyArray) -> None:
+    def keep(self, values: AnyArray | DeviceValues) -> None:
         """Register an array of which slices will be needed; it is copied when first used."""
+        if isinstance(values, DeviceValues):
+            return
         if values.ndim == 1 and values.flags.c_contiguous and len(values):
             self.known = [*self.known, values][-MOST:]
 
-    def on_device(self, values: AnyArray) -> Any:
+    def on_device(self, values: AnyArray | DeviceValues) -> Any:
         """An array of the device with these values, which is not written to."""
+        if isinstance(values, DeviceValues):
+            return values.held
         if not values.flags.c_contiguous or not len(values):
             return self.device.upload(np.ascontiguousarray(values))
         for resident in self.resident:

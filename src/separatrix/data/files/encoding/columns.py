@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ....numeric.tolerances import LARGEST_WHOLE
 from ....numeric.types import AnyArray, Array, Ints
-from ...labels import LARGEST_WHOLE, LONGEST_LABEL, ends_with_nul, too_long
+from ...labels import LONGEST_LABEL, ends_with_nul, too_long
 from ..readers.reader import Place
 from ..readers.tables import check_decoded, kind_is_text
 from ..readers.wide import FEW_ROWS, Batch, WideBatch, doubles
