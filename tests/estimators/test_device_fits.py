@@ -9,7 +9,7 @@ from emulated_gpu import COMPILER, EmulatedGpu, Tensor
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.data import device_arrays
+from separatrix.data import device_arrays, device_source
 from separatrix.data.device_arrays import device_number, on_device
 from separatrix.rows.device import cuda
 
@@ -20,7 +20,8 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run t
 def gpu(monkeypatch):
     """Every number of a GPU stands for the emulated one."""
     device = EmulatedGpu()
-    monkeypatch.setattr(device_arrays, "cuda", lambda number: device)
+    for module in (device_arrays, device_source):
+        monkeypatch.setattr(module, "cuda", lambda number: device)
     return device
 
 
@@ -240,13 +241,6 @@ def test_another_device_than_that_of_x():
     X, y = table()
     with pytest.raises(ValueError, match="X decides where a fit runs"):
         sx.LinearClassifier(device="cuda:1").fit(Tensor(X), y)
-
-
-def test_rows_that_do_not_fit(gpu):
-    X, y = table()
-    gpu.free = 1000
-    with pytest.raises(MemoryError, match=r"X has .* GB, but cuda:0 has .* GB free: pass float32"):
-        sx.LinearClassifier(device="cuda").fit(X, y)
 
 
 def test_without_cupy(monkeypatch):

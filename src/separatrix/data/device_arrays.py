@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from ..rows.device import (
 
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of CUDA's memory, and of its managed memory
 ELSEWHERE = "move them to one device, e.g. y.to(X.device), or pass y as a NumPy array"
+ROW_NUMBERS = 32  # bytes of a row besides its values: four float64 for label, weight and sums
+WORKSPACE = 1 << 30  # bytes for tiles and vectors, at most an eighth of the free memory
 log = logging.getLogger("separatrix")
 
 
@@ -89,6 +93,13 @@ def device_rows(X: Any, finite: bool = True) -> DeviceRows:
     return rows
 
 
+def fits(device: Device, nbytes: float, n: int, storage: str) -> bool:
+    """Whether n rows of a host fit into the memory of a device, with all that a fit needs."""
+    free = device.free_bytes()
+    index = nbytes if storage == "csr" else 0.0  # the transposed index
+    return 1.02 * nbytes + index + ROW_NUMBERS * n + min(WORKSPACE, free / 8) <= free
+
+
 def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
     """Checked rows of the host, copied to a device."""
     rows = rows_of(X)
@@ -108,7 +119,7 @@ def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
 
 
 def placed(rows: RowsLike, device: str | None) -> RowsLike:
-    """Checked rows on the device of that name; where they are if it is None."""
+    """Checked rows on the device of that name; where they are if it is None, or if they do not fit."""
     if device is None:
         return rows
     number, there = device_number(device), isinstance(rows, DeviceRows)
@@ -121,7 +132,8 @@ def placed(rows: RowsLike, device: str | None) -> RowsLike:
                 "decides where a fit runs, or move X"
             )
         return rows
-    return uploaded(host_rows_of(rows).X, cuda(number))
+    there, home = cuda(number), host_rows_of(rows)
+    return uploaded(home.X, there) if fits(there, home.nbytes, home.shape[0], home.storage) else rows
 
 
 def device_number(device: str) -> int | None:
@@ -134,10 +146,14 @@ def device_number(device: str) -> int | None:
     return int(number or 0)
 
 
-def release_memory() -> None:
-    """Return unused memory of GPUs that were used, so that other libraries can allocate it."""
-    for device in devices_in_use():
-        device.release()
+@contextmanager
+def memory_released() -> Iterator[None]:
+    """Afterwards return unused memory of GPUs that were used, so that other libraries get it."""
+    try:
+        yield
+    finally:
+        for device in devices_in_use():
+            device.release()
 
 
 def like(X: Any, found: AnyArray) -> Any:

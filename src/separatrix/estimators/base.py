@@ -109,8 +109,7 @@ class LinearModel(LinearPredictor):
         self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        found = self._given_source if isinstance(X, Source) else self._source
-        source = found(X, y, sample_weight)
+        source = self._rows_of_fit(X, y, sample_weight)
         stop = with_validation_rows(settings.stop, self, source)
         settings, source = self._standardized(replace(settings, stop=stop), source)
         seed = checks.seed(self.random_state)
@@ -189,6 +188,12 @@ class LinearModel(LinearPredictor):
         if self.stop is None:
             return settings
         return replace(settings, stop=with_rules(settings.stop, self.stop))
+
+    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        """A given source, or that of arrays; on the device that is set."""
+        if isinstance(X, Source):
+            return self._given_source(X, y, sample_weight)
+        return placed_source(self._source(X, y, sample_weight), self.device)
 
     def _source(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from ..data.device_arrays import release_memory
+from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
@@ -264,11 +264,10 @@ class LinearClassifier(StreamModel, SparseModel):
 
         ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
         """
-        with self._all_or_nothing():
+        with memory_released(), self._all_or_nothing():
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
-        del objective, result
-        release_memory()
+            del objective, result
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(self._penalty().l1)
         return self
