@@ -21,6 +21,7 @@
 using std::exp;
 using std::expm1;
 using std::fabs;
+using std::fma;
 using std::log1p;
 
 struct Place { volatile unsigned x; };
@@ -109,6 +110,8 @@ template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
 template <typename T> T __shfl_sync(unsigned, T value, int source) {
     return emulation::exchange(value, source);
 }
+static double __dadd_rn(double a, double b) { return a + b; }
+static double __dmul_rn(double a, double b) { return a * b; }
 static void __syncthreads() { emulation::wait(emulation::AT_BARRIER); }
 
 static float __uint_as_float(unsigned bits) {

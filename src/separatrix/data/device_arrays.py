@@ -260,7 +260,7 @@ def _increasing(device: Device, indices: Any, indptr: AnyArray) -> bool:
     if len(indices) < 2:
         return True
     falls = (indices[1:] <= indices[:-1]).astype(np.int8)
-    starts = np.unique(indptr[1:-1])
+    starts = indptr[1:-1]
     starts = starts[(starts > 0) & (starts < len(indices))] - 1
     if len(starts):
         falls[device.upload(starts)] = 0

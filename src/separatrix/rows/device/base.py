@@ -24,7 +24,7 @@ from .device import Device
 from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
 from .residents import Residents
-from .thresholds import FREE_SHARE, TILE_BYTES, TILE_ROWS
+from .thresholds import FREE_SHARE, SUMMED_ROWS, TILE_BYTES, TILE_ROWS
 from .vectors import DeviceVectors
 
 
@@ -135,11 +135,21 @@ class DeviceRows(Rows):
     def column_sums(self, values: Any, out: Any, add: bool) -> None:
         """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
         count, width = values.shape
-        columns = 2 if width == 2 else WARP
+        if count > 2 * SUMMED_ROWS:
+            partial = self.device.empty((-(-count // SUMMED_ROWS), width))
+            self._column_sums(values, SUMMED_ROWS, partial, add=False)
+            values, count = partial, len(partial)
+        self._column_sums(values, count, out, add)
+
+    def _column_sums(self, values: Any, each: int, out: Any, add: bool) -> None:
+        """Sums over ``each`` rows at a time: one row of ``out`` for them."""
+        count, width = values.shape
+        columns = 2 if width <= 2 else WARP
         kernel = CudaKernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
         self.device.launch(
-            kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
-        )
+            kernel, self.blocks(width, columns) * max(1, self.blocks(count, max(each, 1))), values,
+            np.int64(count), np.int32(width), np.int64(each), out,
+        )  # fmt: skip
 
     # ---- sums --------------------------------------------------------------------------------
 

@@ -61,3 +61,23 @@ SAMPLED_SHARE = 1 / 8
 """Largest share of the free memory for a sample of rows that do not fit.
 
 Measured: no method is chosen, the rest is for blocks and vectors."""
+
+COEFFICIENT_BYTES = 16 << 20
+"""Most coefficients of a tile of sparse rows: they are read in random order, so from the cache.
+
+Measured: no method is chosen; the cache of one H200 has 60 MB."""
+
+SORTED_BYTES = 2 << 30
+"""Most memory for sorting the entries of sparse rows by column.
+
+Measured: no method is chosen; entries are sorted once."""
+
+SORT_BYTES = 40
+"""Memory for sorting one entry: its column, its number, both sorted, and copies.
+
+Measured: no method is chosen; an upper bound."""
+
+SUMMED_ROWS = 4096
+"""Rows that one block of threads sums, if there are more than twice as many.
+
+Measured: one H200, one block took 6 ms for 840,000 rows."""
