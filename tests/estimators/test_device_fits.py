@@ -9,7 +9,7 @@ from emulated_gpu import COMPILER, EmulatedGpu, Tensor
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.data import device_arrays, device_source
+from separatrix.data import Subset, device_arrays, device_source
 from separatrix.data.device_arrays import device_number, on_device
 from separatrix.rows.device import cuda
 
@@ -135,6 +135,26 @@ def test_cross_validation_certify_separability_and_checkpoints(tmp_path):
         sx.ArraySource(rows, 2.0 * y - 1.0, np.arange(2)).fingerprint() for rows in (here, there)
     ]
     assert prints[0] == prints[1]
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["loss", None])
+def test_folds_are_weights_of_the_same_rows(scoring, monkeypatch):
+    X, y = table()
+    options = {"cv": 3, "scoring": scoring, "l2s": [0.1, 0.01], "tol": 1e-9}
+    theirs = sx.LinearClassifierCV(**options).fit(X, y)
+
+    def copied(*_):
+        raise AssertionError("rows are copied")
+
+    monkeypatch.setattr(Subset, "block", copied)
+    for given, device in ((Tensor(X), None), (X, "cuda")):
+        ours = sx.LinearClassifierCV(device=device, **options).fit(given, y)
+        assert ours.l2_ == theirs.l2_
+        found, expected = (each.cv_results_["mean_test_score"] for each in (ours, theirs))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
 @needs_compiler

@@ -119,7 +119,7 @@ def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
 
 
 def placed(rows: RowsLike, device: str | None) -> RowsLike:
-    """Checked rows on the device of that name; where they are if it is None, or if they do not fit."""
+    """Checked rows on the device of that name; where they are if None, or too many."""
     if device is None:
         return rows
     number, there = device_number(device), isinstance(rows, DeviceRows)
@@ -132,8 +132,8 @@ def placed(rows: RowsLike, device: str | None) -> RowsLike:
                 "decides where a fit runs, or move X"
             )
         return rows
-    there, home = cuda(number), host_rows_of(rows)
-    return uploaded(home.X, there) if fits(there, home.nbytes, home.shape[0], home.storage) else rows
+    gpu, home = cuda(number), host_rows_of(rows)
+    return uploaded(home.X, gpu) if fits(gpu, home.nbytes, home.shape[0], home.storage) else rows
 
 
 def device_number(device: str) -> int | None:
@@ -148,9 +148,17 @@ def device_number(device: str) -> int | None:
 
 @contextmanager
 def memory_released() -> Iterator[None]:
-    """Afterwards return unused memory of GPUs that were used, so that other libraries get it."""
+    """Afterwards return unused memory of GPUs that were used, so that other libraries get it.
+
+    If a library reports that their memory is exhausted, the error says how much there is.
+    """
     try:
         yield
+    except MemoryError as error:
+        for device in devices_in_use():
+            if (text := device.out_of_memory(error)) is not None:
+                raise MemoryError(text) from None
+        raise
     finally:
         for device in devices_in_use():
             device.release()

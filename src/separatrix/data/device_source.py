@@ -58,13 +58,16 @@ def placed_source(source: Source, device: str | None) -> Source:
 class StreamedSource(WrappedSource):
     """The rows of another source, copied to a device block by block in every sum.
 
-    Blocks end where the size of the rows says, whatever memory is free; so bits are the same from
-    run to run. Samples and rows that are taken stay on the device.
+    Blocks end where the size of the rows says, and are smaller only if memory is short: so bits are
+    the same from run to run. Samples and rows that are taken stay on the device.
     """
 
     def __init__(self, source: Source, device: Device) -> None:
         super().__init__(source)
         self.device = device
+        # Two blocks take at most half of the free memory: a power of two, which seldom changes.
+        quarter = max(device.free_bytes() // 4, 1)
+        self.block_bytes = min(STREAMED_BYTES, 1 << (quarter.bit_length() - 1))
         self.residents, self._vectors = Residents(device), DeviceVectors(device)
         self.validation, self.reading = source.validation, source.reading
         self.labels, self.target = source.labels, source.target
@@ -123,15 +126,16 @@ class StreamedSource(WrappedSource):
     @property
     def block_rows(self) -> int:
         """Rows of a block."""
-        return max(1, int(STREAMED_BYTES / (self.row_bytes + ROW_NUMBERS)))
+        return max(1, int(self.block_bytes / (self.row_bytes + ROW_NUMBERS)))
 
     def _on_device(self, rows: HostRows, copies: list[Any]) -> DeviceRows:
         if isinstance(rows, CsrRows):
-            indptr = np.asarray(rows.indptr, np.int64) - int(rows.indptr[0])
+            data, indices = copies
+            offsets, kind = rows.indptr.astype(np.int64) - int(rows.indptr[0]), str(rows.dtype)
             return DeviceCsrRows(
-                self.device, *copies, indptr, rows.n_features, str(rows.dtype), self.residents
+                self.device, data, indices, offsets, rows.n_features, kind, self.residents
             )
-        return DeviceDenseRows(self.device, *copies, str(rows.dtype), self.residents)
+        return DeviceDenseRows(self.device, copies[0], str(rows.dtype), self.residents)
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
         """The layout of the source, and where blocks end."""

@@ -20,7 +20,7 @@ from .thresholds import COEFFICIENT_BYTES, FREE_SHARE, SEGMENT, SORT_BYTES, SORT
 
 
 class Transposed(NamedTuple):
-    """A copy of the entries of some rows, column by column, cut into segments of one column each."""
+    """The entries of some rows column by column, copied; segments lie in one column."""
 
     values: Any
     row_of: Any

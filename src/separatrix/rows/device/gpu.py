@@ -159,6 +159,18 @@ class Cuda(Device):
             limit = pool.get_limit()
             return min(free, max(limit - pool.used_bytes(), 0)) if limit else free
 
+    def out_of_memory(self, error: MemoryError) -> str | None:
+        """What to do about an error of CuPy; None if it is another's."""
+        if not isinstance(error, self.cupy.cuda.memory.OutOfMemoryError):
+            return None
+        total = self.device.mem_info[1]
+        return (
+            f"the memory of {self.name} is exhausted: {self.free_bytes() / 1e9:.2f} GB of "
+            f"{total / 1e9:.2f} GB are free ({error}): free memory of other libraries, e.g. "
+            "torch.cuda.empty_cache(), or pass X in main memory with device='cuda', so that rows "
+            "are copied in blocks"
+        )
+
     def release(self) -> None:
         """Return the free blocks of CuPy's pools, and unlock pages of the host."""
         with self.device:
