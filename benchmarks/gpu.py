@@ -1,4 +1,4 @@
-"""Fits of rows on a GPU: `python -m benchmarks.gpu [passes] [logistic] [softmax] [path] [sparse] [streaming]`.
+"""Fits of rows on a GPU: `python -m benchmarks.gpu [part ...]`, see `--help` for the parts.
 
 Rows and labels are on the GPU and the kernels are compiled before a time is taken; each time is the
 median of a few runs. Needs CuPy and torch; scikit-learn and torch.optim.LBFGS are run on the same
@@ -265,7 +265,6 @@ def streaming(share: float) -> None:
         took = min(timed(lambda: source.total(asked)) for _ in range(1 if "first" in what else 3))
         show(f"streaming {X.nbytes / 1e9:.0f} GB, {what}", f"{X.nbytes / took / 1e9:.1f} GB/s")
     cuda(0).release()
-    cuda(0).staging.pages.owners.clear()
     took = min(timed(lambda: source.total(asked)) for _ in range(2))
     show("the same, copied to a locked buffer", f"{X.nbytes / took / 1e9:.1f} GB/s")
     cuda(0).release()

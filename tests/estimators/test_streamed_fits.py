@@ -42,11 +42,10 @@ def table(k=2, sparse=False, kind="float64", n=N):
 def pair(X, y, loss="logistic", sample_weight=None, **options):
     """A fit of streamed rows, and one on the host."""
     options = {"l2": 0.01, "tol": 1e-9, **options}
-    fits = [
+    return [
         sx.LinearClassifier(loss, device=device, **options).fit(X, y, sample_weight)
         for device in ("cuda", None)
     ]
-    return fits
 
 
 def alike(ours, theirs, rel=1e-9):

@@ -1,8 +1,9 @@
 """Copies of host arrays to a GPU while it computes with the arrays before.
 
-Two slots of device memory take turns: the copy of an item begins, on a stream of its own, before the
-item that precedes it is used. A GPU copies pages of the host at full speed if they are locked. Pages
-of arrays that last are locked where they are; other arrays are copied to a locked buffer, on threads.
+Two slots of device memory take turns: the copy of an item begins, on a stream of its own, before
+the item that precedes it is used. A GPU copies pages of the host at full speed if they are locked.
+Pages of arrays that last are locked where they are; other arrays are copied to a locked buffer, on
+threads.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ Measured: no method is chosen; frequent features would keep one warp busy."""
 STREAMED_BYTES = 256 << 20
 """Rows that do not fit are copied to the device this many bytes at a time, with their labels.
 
-Measured: no method is chosen; one H200, copies of 64 MB reach 0.91 of the bus, of 256 MB all of it."""
+Measured: no method is chosen; one H200, copies of 64 MB reach 0.91 of the bus, of 256 MB all."""
 
 LOCKED_BYTES = 64 << 20
 """Pages of the host are locked this many bytes at a time.
