@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from emulated_gpu import COMPILER, EmulatedGpu, Tensor
+from scipy import special
 from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.data import Subset, device_arrays, device_source
 from separatrix.data.device_arrays import device_number, on_device
+from separatrix.rows import DenseRows
 from separatrix.rows.device import cuda
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
@@ -82,6 +86,38 @@ def test_losses_penalties_and_solvers(loss, options, k):
         assert ours.objective_ - ours.gap_ <= theirs.objective_
 
 
+class Exponential(sx.MarginLoss):
+    """A loss of the user; its functions note what they are called with."""
+
+    convex = smooth = True
+    seen: ClassVar = set()
+
+    def phi(self, m):
+        self.seen.add(type(m).__name__)
+        return np.exp(-m)
+
+    def slope(self, m):
+        return -np.exp(-m)
+
+    def curvature(self, m):
+        return np.exp(-m)
+
+
+class FromSciPy(Exponential):
+    def slope(self, m):
+        return -special.exp2(-m / np.log(2.0))
+
+
+class HostResult(Exponential):
+    def slope(self, m):
+        return -np.exp(-np.asarray(getattr(m, "held", m)))
+
+
+class OtherValues(Exponential):
+    def slope(self, m):
+        return -np.exp(-m) if isinstance(m, np.ndarray) else -2.0 * np.exp(-m)
+
+
 @needs_compiler
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
@@ -105,17 +141,28 @@ def test_several_labels_per_row(loss, options, sparse):
 
 
 @needs_compiler
-def test_a_loss_of_the_user_is_computed_on_the_host():
-    class Exponential(sx.MarginLoss):
-        convex = smooth = True
+@pytest.mark.parametrize("solver", [sx.LBFGS(), sx.Newton()], ids=repr)
+@pytest.mark.parametrize("loss", [Exponential, HostResult, OtherValues, FromSciPy])
+def test_a_loss_of_the_user_gets_device_arrays_if_it_takes_them(loss, solver, caplog):
+    caplog.set_level("INFO", "separatrix")
+    weight = np.arange(150.0) % 3
+    ours, theirs, X, _ = pair(loss(), l2=0.1, solver=solver, sample_weight=weight)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
+    assert ("is evaluated in main memory" in caplog.text) == (loss is not Exponential)
+    Exponential.seen.clear()
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    W, rows = np.ones((1, 5)), device_arrays.placed(X, "cuda")
+    sums = rows.value_gradient(y, loss(), W, weight, gradient := np.zeros((1, 5)))
+    expected = DenseRows(X).value_gradient(y, loss(), W, weight, other := np.zeros((1, 5)))
+    np.testing.assert_allclose(sums, expected, rtol=1e-13)
+    np.testing.assert_allclose(gradient, other, rtol=1e-12)
+    if loss is Exponential:
+        assert "DeviceArray" in Exponential.seen
 
-        def phi(self, m):
-            return np.exp(-m)
 
-        def slope(self, m):
-            return -np.exp(-m)
-
-    ours, theirs, *_ = pair(Exponential(), l2=0.1)
+@needs_compiler
+def test_a_loss_of_the_user_for_many_classes():
+    ours, theirs, *_ = pair(Exponential(), k=3, l2=0.1)
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
 
 

@@ -11,9 +11,11 @@ from device_rows import DeviceArray
 from emulated_gpu import COMPILER, EmulatedGpu
 
 import separatrix as sx
+from separatrix.data import Block
 from separatrix.data.device_arrays import uploaded
 from separatrix.numeric.standardization import Standardization
 from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
+from separatrix.proofs.rounding import ExactValue
 from separatrix.rows import CsrRows, DenseRows
 from separatrix.rows.device import CudaKernel, DeviceDenseRows, base, csr
 from separatrix.rows.device.dense import Team
@@ -210,6 +212,21 @@ def test_sparse_rows():
         (high, expected), (low, rest) = pairs
         np.testing.assert_array_equal(high, expected)
         np.testing.assert_allclose(low, rest, rtol=1e-12, atol=1e-24)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_exact_sums_of_sparse_rows(loss):
+    rng = np.random.default_rng(0)
+    here = CsrRows.of_scipy(sp.random_array((80, 9), density=0.4, format="csr", rng=rng))
+    there, y = uploaded(here, EmulatedGpu()), rng.choice([-1.0, 1.0], 80)
+    weight, W = np.arange(80.0) % 3, 30.0 * rng.standard_normal((1, 10))
+    asked = ExactValue(sx.get_loss(loss), W)
+    for c in (None, weight):
+        found, expected = (asked.of(Block(rows, y, c, 0)) for rows in (there, here))
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    high, low = there.compensated_scores(W)
+    assert there.exact_sums(y, sx.get_loss(loss), None, np.full((1, 10), 1e308), None) is None
+    assert high.shape == low.shape == (80, 1)
 
 
 def test_columns_of_many_entries_are_cut(monkeypatch):

@@ -11,6 +11,7 @@ close to a perfect fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -132,6 +133,11 @@ class ExactValue(Sum[tuple[float, float]]):
     """Low part of W, for weights in twice the working precision."""
 
     def of(self, block: Block) -> tuple[float, float]:
+        if self.low is None:
+            pairs = partial(loss_of_pairs, self.loss)
+            sums = block.rows.exact_sums(block.y, self.loss, pairs, self.W, block.weight)
+            if sums is not None:
+                return sums
         high, low = _exact_scores(block, self.W, self.low)
         losses = loss_of_pairs(self.loss, block.y, high, low)
         return _weighted(block, losses), _weighted(block, self.loss.mistakes(block.y, high))

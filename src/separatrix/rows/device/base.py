@@ -23,6 +23,7 @@ from .curvature import curvature_product, curvature_sum, curved
 from .device import Device
 from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
+from .own_losses import summed, takes_device_arrays
 from .residents import Residents
 from .thresholds import FREE_SHARE, SUMMED_ROWS, TILE_BYTES, TILE_ROWS
 from .vectors import DeviceVectors
@@ -255,7 +256,10 @@ class DeviceRows(Rows):
         gradient: Any | None,
         curvature: Array | None,
     ) -> tuple[float, float]:
-        """A loss without kernels: its functions get the scores of a tile in main memory."""
+        """A loss without kernels: its functions get the scores of a tile, if possible there."""
+        own = takes_device_arrays(self.device, loss, len(W))
+        if own is not None:
+            return summed(self, y, own, W, weight, gradient, curvature)
         given = W if isinstance(W, np.ndarray) else self.device.download(W)
         found = np.zeros(given.shape)
         value = mistakes = 0.0

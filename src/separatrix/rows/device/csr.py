@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...losses import Loss
 from ...numeric.standardization import Standardization
-from ...numeric.types import Array, Ints
+from ...numeric.types import AnyArray, Array, Ints
 from ..base import Storage
 from ..csr import CsrRows
 from .base import DeviceRows, Tile
 from .dense import MOST_BLOCKS, VALUES
 from .device import Device
 from .kernels import THREADS, WARP, CudaKernel
+from .own_losses import sums_of_pairs, takes_device_arrays
 from .residents import Residents
 from .thresholds import COEFFICIENT_BYTES, FREE_SHARE, SEGMENT, SORT_BYTES, SORTED_BYTES
 
@@ -254,6 +256,26 @@ class DeviceCsrRows(DeviceRows):
 
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
         """By a kernel, copied to main memory."""
+        high, low = self._exact_scores(W)
+        return self.device.download(high), self.device.download(low)
+
+    def exact_sums(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        losses: Callable[[AnyArray, Array, Array], Array],
+        W: Array,
+        weight: Array | None,
+    ) -> tuple[float, float] | None:
+        """On the device, for two classes, unless a score overflows."""
+        if takes_device_arrays(self.device, loss, len(W)) is None:
+            return None
+        high, low = self._exact_scores(W)
+        if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
+            return None
+        return sums_of_pairs(self, y, losses, high, low, weight)
+
+    def _exact_scores(self, W: Any) -> tuple[Any, Any]:
         shape = (self.shape[0], len(W))
         high, low = self.device.empty(shape), self.device.empty(shape)
         kernel = CudaKernel.of(
@@ -264,7 +286,7 @@ class DeviceCsrRows(DeviceRows):
             self.offsets, np.int64(shape[0]), np.int32(self.n_features), self.on_device(W),
             np.int32(len(W)), high, low,
         )  # fmt: skip
-        return self.device.download(high), self.device.download(low)
+        return high, low
 
     def moments(
         self,
