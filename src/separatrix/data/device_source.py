@@ -75,8 +75,6 @@ class StreamedSource(WrappedSource):
             for values in (source.y, source.weight):
                 if values is not None:
                     self.residents.keep(values)
-            for array in arrays_of(host_rows_of(source.X)):
-                device.expect_copies(array)
 
     # ---- sums --------------------------------------------------------------------------------
 
@@ -103,6 +101,9 @@ class StreamedSource(WrappedSource):
     def blocks(self) -> Iterator[Block]:
         """Blocks on the device; each is overwritten when the one after the next is asked for."""
         waiting: deque[Block] = deque()
+        if isinstance(self.source, ArraySource):
+            for array in arrays_of(host_rows_of(self.source.X)):
+                self.device.expect_copies(array)
 
         def arrays() -> Iterator[Sequence[AnyArray]]:
             for block in self._host_blocks():

@@ -58,9 +58,13 @@ class LockedPages:
         Memory that another library has allocated is left alone, and so are files: their pages may
         be more than the memory.
         """
+        if not hasattr(os, "sysconf"):  # on Windows all rows go through a buffer
+            return
         owner = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
+        if any(known is owner for _, known in self.owners):
+            return
         if owner.base is not None or not owner.flags.c_contiguous or owner.dtype.hasobject:
             return
         most = MOST_LOCKED * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -174,22 +178,27 @@ class Staging:
             self.stream = cupy.cuda.Stream(non_blocking=True)
         self.pages = LockedPages(cupy.cuda.runtime)
         self.idle: list[list[Slot]] = []
+        self.active = 0
 
     def copied_ahead(self, items: Iterable[Sequence[AnyArray]]) -> Iterator[list[Any]]:
         """See :meth:`Device.copied_ahead`."""
         slots = self.idle.pop() if self.idle else self._new()
+        self.active += 1
         try:
             yield from ahead(items, slots[0], slots[1])
         finally:
             self.stream.synchronize()
             self.idle.append(slots)
+            self.active -= 1
 
     def _new(self) -> list[Slot]:
         with self.device:
             return [Slot(self.cupy, self.device, self.stream, self.pages) for _ in range(2)]
 
     def close(self) -> None:
-        """Give memory back and unlock pages."""
+        """Give memory back and unlock pages, unless another thread copies."""
+        if self.active:
+            return
         self.stream.synchronize()
         self.idle.clear()
         self.pages.close()
