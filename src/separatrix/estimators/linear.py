@@ -109,7 +109,7 @@ class LinearClassifier(StreamModel, SparseModel):
         Number of threads; None: all of this process. The result does not depend on it.
     device : None, "cpu", "cuda" or "cuda:1"
         Where the fit runs. None: where X is; an array on a GPU is read there. "cuda" copies other
-        rows to the GPU, "cpu" copies X to main memory.
+        rows to the GPU, in blocks in every pass if they do not fit; "cpu" copies X to main memory.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
