@@ -14,7 +14,7 @@ from separatrix.data.device_source import StreamedSource
 from separatrix.loops import Interrupted, clear_stop, request_stop
 from separatrix.rows import CsrRows
 from separatrix.rows.device import DeviceRows
-from separatrix.rows.device.staging import Span
+from separatrix.rows.device.staging import HostBytes
 from separatrix.rows.device.thresholds import LOCKED_BYTES
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
@@ -226,8 +226,8 @@ def test_cross_validation(options, gpu):
 
 def test_spans_are_cut_at_multiples():
     piece = LOCKED_BYTES
-    assert list(Span(5, piece).pieces()) == [Span(5, piece)]
-    assert list(Span(piece - 1, 2 * piece + 1).pieces()) == [
-        Span(piece - 1, piece), Span(piece, 2 * piece), Span(2 * piece, 2 * piece + 1),
+    assert list(HostBytes(5, piece).pieces()) == [HostBytes(5, piece)]
+    assert list(HostBytes(piece - 1, 2 * piece + 1).pieces()) == [
+        HostBytes(piece - 1, piece), HostBytes(piece, 2 * piece), HostBytes(2 * piece, 2 * piece + 1),
     ]  # fmt: skip
-    assert list(Span(7, 7).pieces()) == []
+    assert list(HostBytes(7, 7).pieces()) == []

@@ -23,24 +23,24 @@ ALIGNED = 256  # bytes: as memory of its own would be aligned
 TO_DEVICE = 1  # cudaMemcpyHostToDevice
 
 
-class Span(NamedTuple):
+class HostBytes(NamedTuple):
     """Bytes of the host, by their addresses."""
 
     start: int
     stop: int
 
     @classmethod
-    def of(cls, array: AnyArray) -> Span:
+    def of(cls, array: AnyArray) -> HostBytes:
         """The bytes of a contiguous array."""
         start = array.__array_interface__["data"][0]
         return cls(start, start + array.nbytes)
 
-    def pieces(self) -> Iterator[Span]:
+    def pieces(self) -> Iterator[HostBytes]:
         """Cut at multiples of a fixed number of bytes, so that pieces begin with a page."""
         first = self.start
         while first < self.stop:
             last = min((first // LOCKED_BYTES + 1) * LOCKED_BYTES, self.stop)
-            yield Span(first, last)
+            yield HostBytes(first, last)
             first = last
 
 
@@ -49,8 +49,8 @@ class LockedPages:
 
     def __init__(self, runtime: Any) -> None:
         self.runtime = runtime
-        self.owners: list[tuple[Span, AnyArray]] = []
-        self.pieces: dict[Span, bool] = {}
+        self.owners: list[tuple[HostBytes, AnyArray]] = []
+        self.pieces: dict[HostBytes, bool] = {}
 
     def note(self, array: AnyArray) -> None:
         """The pages of this array may be locked until ``close``, which keeps it until then.
@@ -70,9 +70,9 @@ class LockedPages:
         most = MOST_LOCKED * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         noted = sum(span.stop - span.start for span, _ in self.owners)
         if LOCKED_BYTES <= owner.nbytes <= most - noted:
-            self.owners.append((Span.of(owner), owner))
+            self.owners.append((HostBytes.of(owner), owner))
 
-    def locked(self, span: Span) -> list[Span] | None:
+    def locked(self, span: HostBytes) -> list[HostBytes] | None:
         """The parts of a span, each in one locked piece; None if it is to be copied."""
         for whole, _ in self.owners:
             if whole.start <= span.start and span.stop <= whole.stop:
@@ -80,9 +80,9 @@ class LockedPages:
                 return parts if all(self._lock(part, whole) for part in parts) else None
         return None
 
-    def _lock(self, part: Span, whole: Span) -> bool:
+    def _lock(self, part: HostBytes, whole: HostBytes) -> bool:
         first = part.start // LOCKED_BYTES * LOCKED_BYTES
-        piece = Span(max(first, whole.start), min(first + LOCKED_BYTES, whole.stop))
+        piece = HostBytes(max(first, whole.start), min(first + LOCKED_BYTES, whole.stop))
         if piece not in self.pieces:
             try:
                 self.runtime.hostRegister(piece.start, piece.stop - piece.start, 0)
@@ -100,7 +100,7 @@ class LockedPages:
         self.owners.clear()
 
 
-class Place(NamedTuple):
+class SlotPlace(NamedTuple):
     """Where an array of an item lies in its slot."""
 
     at: int
@@ -117,7 +117,7 @@ class Slot:
         self.copied = cupy.cuda.Event(disable_timing=True)
         self.memory: Any = None
         self.buffer: AnyArray | None = None
-        self.places: list[Place] = []
+        self.places: list[SlotPlace] = []
 
     def fill(self, arrays: Sequence[AnyArray]) -> None:
         """Begin to copy contiguous arrays, after the work so far on the current stream."""
@@ -125,7 +125,7 @@ class Slot:
             ends = np.cumsum([0, *(-(-array.nbytes // ALIGNED) * ALIGNED for array in arrays)])
             starts, size = ends[:-1].tolist(), int(ends[-1])
             self.places = [
-                Place(at, array.nbytes, array.shape, array.dtype)
+                SlotPlace(at, array.nbytes, array.shape, array.dtype)
                 for at, array in zip(starts, arrays, strict=True)
             ]
             self.copied.synchronize()  # then the buffer may be written again
@@ -139,7 +139,7 @@ class Slot:
 
     def _copy(self, at: int, array: AnyArray, size: int) -> None:
         """From locked pages, or through the buffer."""
-        parts = self.pages.locked(Span.of(array))
+        parts = self.pages.locked(HostBytes.of(array))
         if parts is None:
             parts = [self._buffered(at, array, size)]
         first = parts[0].start if parts else 0
@@ -149,7 +149,7 @@ class Slot:
                 part.stop - part.start, TO_DEVICE, self.stream.ptr,
             )  # fmt: skip
 
-    def _buffered(self, at: int, array: AnyArray, size: int) -> Span:
+    def _buffered(self, at: int, array: AnyArray, size: int) -> HostBytes:
         """Copy an array to the locked buffer, on threads."""
         if self.buffer is None or len(self.buffer) < size:
             self.buffer = None
@@ -157,7 +157,7 @@ class Slot:
             self.buffer = np.frombuffer(memory, np.uint8, size)
         target = self.buffer[at : at + array.nbytes]
         copy_on_threads(array.reshape(-1).view(np.uint8), target)
-        return Span.of(target)
+        return HostBytes.of(target)
 
     def filled(self) -> list[Any]:
         """The arrays on the device; work that follows on the current stream waits for them."""
