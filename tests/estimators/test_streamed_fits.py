@@ -226,8 +226,7 @@ def test_cross_validation(options, gpu):
 
 def test_spans_are_cut_at_multiples():
     piece = LOCKED_BYTES
-    assert list(HostBytes(5, piece).pieces()) == [HostBytes(5, piece)]
-    assert list(HostBytes(piece - 1, 2 * piece + 1).pieces()) == [
-        HostBytes(piece - 1, piece), HostBytes(piece, 2 * piece), HostBytes(2 * piece, 2 * piece + 1),
-    ]  # fmt: skip
+    assert list(HostBytes(5, piece).pieces()) == [(5, piece)]
+    parts = [(piece - 1, piece), (piece, 2 * piece), (2 * piece, 2 * piece + 1)]
+    assert list(HostBytes(piece - 1, 2 * piece + 1).pieces()) == parts
     assert list(HostBytes(7, 7).pieces()) == []
