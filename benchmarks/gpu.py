@@ -1,6 +1,6 @@
 """Fits of rows on a GPU: `python -m benchmarks.gpu [part ...]`.
 
-The parts are passes, logistic, large, softmax, path and sparse; by default the first four.
+The parts are passes, logistic, large, softmax, path, sparse and streaming; by default four of them.
 Rows and labels are on the GPU and the kernels are compiled before a time is taken; each time is the
 median of a few runs. Needs CuPy and torch; scikit-learn and torch.optim.LBFGS are run on the same
 data, unless `--no-peers` is given. `--quick` uses a tenth of the rows.
@@ -13,12 +13,14 @@ import math
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
+import scipy.sparse
 import torch
 
 import separatrix as sx
@@ -254,13 +256,76 @@ def sparse(share: float) -> None:
     )
     w = rng.standard_normal(d)
     y = cupy.asnumpy(X @ w.astype(cupy.float32) > 0).astype(int)
-    took, clf = seconds(lambda: sx.LinearClassifier(l2=1e-7, solver=sx.LBFGS()).fit(X, y), 1)
-    show(f"sparse, {n} x {d}", f"{took:.2f} s, {clf.stop_}, {clf.n_iter_} steps")
+    here = scipy.sparse.csr_matrix(tuple(map(cupy.asnumpy, (X.data, X.indices, X.indptr))), X.shape)
+    for name, rows, times in (("GPU", X, 3), (f"{os.cpu_count()} cores", here, 1)):
+        model = sx.LinearClassifier(l2=1e-7, solver=sx.LBFGS())
+        took, clf = seconds(partial(model.fit, rows, y), times)
+        show(f"sparse, {n} x {d}, {name}", f"{took:.2f} s, {clf.stop_}, {clf.n_iter_} steps")
+
+
+def streaming(share: float) -> None:
+    """Goal 5: 40 GB of float32 rows in main memory, of which the GPU may hold a quarter."""
+    import cupy
+
+    from separatrix.data.device_source import StreamedSource
+    from separatrix.objective.sums import ValueGradient
+    from separatrix.rows.device import cuda
+
+    n, d = int(share * 78_125_000), 128
+    show("the bus, from locked memory", f"{bus() / 1e9:.1f} GB/s")
+    X, y = host_rows(n, d)
+    rng, pool = np.random.default_rng(0), cupy.get_default_memory_pool()
+    pool.set_limit(size=X.nbytes // 4)
+    source = StreamedSource(sx.ArraySource(X, 2.0 * y - 1.0, np.arange(2)), cuda(0))
+    asked = ValueGradient(sx.get_loss("logistic"), rng.standard_normal((1, d + 1)) / math.sqrt(d))
+    for what in ("first pass, which locks pages", "later passes"):
+        took = min(timed(lambda: source.total(asked)) for _ in range(1 if "first" in what else 3))
+        show(f"streaming {X.nbytes / 1e9:.0f} GB, {what}", f"{X.nbytes / took / 1e9:.1f} GB/s")
+    cuda(0).release()
+    took = min(timed(lambda: source.total(asked)) for _ in range(2))
+    show("the same, copied to a locked buffer", f"{X.nbytes / took / 1e9:.1f} GB/s")
+    cuda(0).release()
+    start = time.perf_counter()
+    clf = sx.LinearClassifier(l2=1e-6, solver=sx.LBFGS(), device="cuda").fit(X, y)
+    took = time.perf_counter() - start
+    show("a fit of these rows to a proven 1e-6", f"{took:.1f} s, {clf.stop_}, {clf.n_iter_} steps")
+    pool.set_limit(size=0)
+
+
+def timed(run: Callable[[], Any]) -> float:
+    """Wall time of one run."""
+    start = time.perf_counter()
+    run()
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def bus() -> float:
+    """Bytes per second of copies from locked memory."""
+    here = torch.empty(1 << 30, dtype=torch.uint8).pin_memory()
+    there = torch.empty_like(here, device="cuda")
+    return len(here) / min(timed(lambda: there.copy_(here, non_blocking=True)) for _ in range(5))
+
+
+def host_rows(n: int, d: int) -> tuple[Any, Any]:
+    """Two classes in main memory, drawn on threads."""
+    X, y = np.empty((n, d), np.float32), np.empty(n, np.int64)
+    w = np.random.default_rng(0).standard_normal(d, np.float32) / math.sqrt(d)
+    parts = np.array_split(np.arange(n), 256)
+
+    def draw(number: int) -> None:
+        at, rng = slice(parts[number][0], parts[number][-1] + 1), np.random.default_rng(number)
+        rng.standard_normal(out=X[at], dtype=np.float32)
+        y[at] = 2.0 * (X[at] @ w) + rng.standard_normal(len(parts[number])) > 0.0
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(draw, range(len(parts))))
+    return X, y
 
 
 def main() -> None:
     """Run the parts that are named, or all but the longest."""
-    known = ("passes", "logistic", "large", "softmax", "path", "sparse")
+    known = ("passes", "logistic", "large", "softmax", "path", "sparse", "streaming")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=[*known[:4]], metavar="part")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")

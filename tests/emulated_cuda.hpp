@@ -21,6 +21,7 @@
 using std::exp;
 using std::expm1;
 using std::fabs;
+using std::fma;
 using std::log1p;
 
 struct Place { volatile unsigned x; };
@@ -111,6 +112,8 @@ template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
 template <typename T> T __shfl_sync(unsigned, T value, int source) {
     return emulation::exchange(value, source);
 }
+static double __dadd_rn(double a, double b) { return a + b; }
+static double __dmul_rn(double a, double b) { return a * b; }
 // Copies are made when a thread waits for them: one that forgets to wait finds old values.
 template <typename T> void start_copy(T* to, const T* from) {
     emulation::fibers[threadIdx.x].copies.back().push_back([=] { *to = *from; });

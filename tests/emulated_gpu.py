@@ -20,6 +20,7 @@ import scipy.linalg
 from device_rows import DeviceArray
 
 from separatrix.rows.device import Device
+from separatrix.rows.device.staging import ahead
 
 COMPILER = shutil.which("g++")
 HEADER = Path(__file__).parent / "emulated_cuda.hpp"
@@ -63,6 +64,21 @@ def wide(values):
     return (values.astype(np.uint32) << 16).view(np.float32)
 
 
+class Slot:
+    """Arrays that are overwritten when the slot is filled again."""
+
+    def __init__(self):
+        self.held = []
+
+    def fill(self, arrays):
+        for old in self.held:
+            old.view(np.uint8)[:] = 0xFF
+        self.held = [np.array(each) for each in arrays]
+
+    def filled(self):
+        return [DeviceArray(each) for each in self.held]
+
+
 class EmulatedGpu(Device):
     """Two blocks at a time, so that teams take several groups of rows."""
 
@@ -70,7 +86,7 @@ class EmulatedGpu(Device):
     description = "an emulated GPU"
 
     def __init__(self, free=1 << 30):
-        self.free, self.launched = free, []
+        self.free, self.launched, self.copied = free, [], []
 
     def adopt(self, X):
         return DeviceArray(X.held)
@@ -80,6 +96,14 @@ class EmulatedGpu(Device):
 
     def download(self, values):
         return np.array(values.held, order="C")
+
+    def copied_ahead(self, items):
+        def counted():
+            for arrays in items:
+                self.copied.append(sum(each.nbytes for each in arrays))
+                yield arrays
+
+        return ahead(counted(), Slot(), Slot())
 
     def empty(self, shape, dtype=np.float64):
         poison = np.nan if np.dtype(dtype).kind == "f" else 77

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,8 +11,9 @@ from emulated_gpu import COMPILER, EmulatedGpu, Tensor
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.data import device_arrays
+from separatrix.data import Subset, device_arrays, device_source
 from separatrix.data.device_arrays import device_number, on_device
+from separatrix.rows import DenseRows
 from separatrix.rows.device import cuda
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
@@ -20,7 +23,8 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run t
 def gpu(monkeypatch):
     """Every number of a GPU stands for the emulated one."""
     device = EmulatedGpu()
-    monkeypatch.setattr(device_arrays, "cuda", lambda number: device)
+    for module in (device_arrays, device_source):
+        monkeypatch.setattr(module, "cuda", lambda number: device)
     return device
 
 
@@ -92,6 +96,38 @@ def test_losses_penalties_and_solvers(loss, options, k):
         assert ours.objective_ - ours.gap_ <= theirs.objective_
 
 
+class Exponential(sx.MarginLoss):
+    """A loss of the user; its functions note what they are called with."""
+
+    convex = smooth = True
+    seen: ClassVar = set()
+
+    def phi(self, m):
+        self.seen.add(type(m).__name__)
+        return np.exp(-m)
+
+    def slope(self, m):
+        return -np.exp(-m)
+
+    def curvature(self, m):
+        return np.exp(-m)
+
+
+class Converting(Exponential):
+    def slope(self, m):
+        return -np.exp(-np.asarray(m))
+
+
+class HostResult(Exponential):
+    def slope(self, m):
+        return -np.exp(-np.asarray(getattr(m, "held", m)))
+
+
+class OtherValues(Exponential):
+    def slope(self, m):
+        return -np.exp(-m) if isinstance(m, np.ndarray) else -2.0 * np.exp(-m)
+
+
 @needs_compiler
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
@@ -115,17 +151,28 @@ def test_several_labels_per_row(loss, options, sparse):
 
 
 @needs_compiler
-def test_a_loss_of_the_user_is_computed_on_the_host():
-    class Exponential(sx.MarginLoss):
-        convex = smooth = True
+@pytest.mark.parametrize("solver", [sx.LBFGS(), sx.Newton()], ids=repr)
+@pytest.mark.parametrize("loss", [Exponential, HostResult, OtherValues, Converting])
+def test_a_loss_of_the_user_gets_device_arrays_if_it_takes_them(loss, solver, caplog):
+    caplog.set_level("INFO", "separatrix")
+    weight = np.arange(150.0) % 3
+    ours, theirs, X, _ = pair(loss(), l2=0.1, solver=solver, sample_weight=weight)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
+    assert ("is evaluated in main memory" in caplog.text) == (loss is not Exponential)
+    Exponential.seen.clear()
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    W, rows = np.ones((1, 5)), device_arrays.placed(X, "cuda")
+    sums = rows.value_gradient(y, loss(), W, weight, gradient := np.zeros((1, 5)))
+    expected = DenseRows(X).value_gradient(y, loss(), W, weight, other := np.zeros((1, 5)))
+    np.testing.assert_allclose(sums, expected, rtol=1e-13)
+    np.testing.assert_allclose(gradient, other, rtol=1e-12)
+    if loss is Exponential:
+        assert "DeviceArray" in Exponential.seen
 
-        def phi(self, m):
-            return np.exp(-m)
 
-        def slope(self, m):
-            return -np.exp(-m)
-
-    ours, theirs, *_ = pair(Exponential(), l2=0.1)
+@needs_compiler
+def test_a_loss_of_the_user_for_many_classes():
+    ours, theirs, *_ = pair(Exponential(), k=3, l2=0.1)
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
 
 
@@ -145,6 +192,26 @@ def test_cross_validation_certify_separability_and_checkpoints(tmp_path):
         sx.ArraySource(rows, 2.0 * y - 1.0, np.arange(2)).fingerprint() for rows in (here, there)
     ]
     assert prints[0] == prints[1]
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["loss", None])
+def test_folds_are_weights_of_the_same_rows(scoring, monkeypatch):
+    X, y = table()
+    options = {"cv": 3, "scoring": scoring, "l2s": [0.1, 0.01], "tol": 1e-9}
+    theirs = sx.LinearClassifierCV(**options).fit(X, y)
+
+    def copied(*_):
+        raise AssertionError("rows are copied")
+
+    monkeypatch.setattr(Subset, "block", copied)
+    for given, device in ((Tensor(X), None), (X, "cuda")):
+        ours = sx.LinearClassifierCV(device=device, **options).fit(given, y)
+        assert ours.l2_ == theirs.l2_
+        found, expected = (each.cv_results_["mean_test_score"] for each in (ours, theirs))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
 @needs_compiler
@@ -251,13 +318,6 @@ def test_another_device_than_that_of_x():
     X, y = table()
     with pytest.raises(ValueError, match="X decides where a fit runs"):
         sx.LinearClassifier(device="cuda:1").fit(Tensor(X), y)
-
-
-def test_rows_that_do_not_fit(gpu):
-    X, y = table()
-    gpu.free = 1000
-    with pytest.raises(MemoryError, match=r"X has .* GB, but cuda:0 has .* GB free: pass float32"):
-        sx.LinearClassifier(device="cuda").fit(X, y)
 
 
 def test_without_cupy(monkeypatch):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import sklearn
+from scipy import special
 
 import separatrix as sx
 
@@ -144,6 +146,34 @@ def test_sparse_rows():
     assert moved.objective_ == pytest.approx(theirs.objective_, rel=1e-9)
 
 
+class Exponential(sx.MarginLoss):
+    convex = smooth = True
+    seen: ClassVar = set()
+
+    def phi(self, m):
+        self.seen.add(type(m).__module__.partition(".")[0])
+        return np.exp(-m)
+
+    def slope(self, m):
+        return -np.exp(-m)
+
+
+class FromSciPy(Exponential):
+    def slope(self, m):
+        return -special.exp2(-m / np.log(2.0))
+
+
+@pytest.mark.parametrize("loss", [Exponential, FromSciPy])
+def test_a_loss_of_the_user(loss):
+    X, y = problem(n=400)
+    options = {"l2": 0.1, "tol": 1e-8, "solver": sx.LBFGS()}
+    theirs = sx.LinearClassifier(loss(), **options).fit(X, y)
+    Exponential.seen.clear()
+    ours = sx.LinearClassifier(loss(), **options).fit(torch_rows(X, "float64"), y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-10)
+    assert "cupy" in Exponential.seen
+
+
 def test_cross_validation_and_separability():
     X, y = problem(n=400)
     there = torch_rows(X, "float64")
@@ -151,6 +181,8 @@ def test_cross_validation_and_separability():
         sx.LinearClassifierCV(cv=3, solver=sx.LBFGS(), scoring="loss").fit(given, y)
         for given in (there, X)
     )
+    moved = sx.LinearClassifierCV(cv=3, solver=sx.LBFGS(), scoring="loss", device="cuda")
+    assert np.array_equal(moved.fit(X, y).coef_, ours.coef_)
     assert ours.l2_ == pytest.approx(theirs.l2_)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     assert str(sx.separability(there, y)) == str(sx.separability(X, y))

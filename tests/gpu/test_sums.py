@@ -128,6 +128,12 @@ def test_sparse_sums():
         np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
         np.testing.assert_allclose(*gradients, atol=1e-12 * np.abs(gradients).max())
         np.testing.assert_allclose(there.scores(W), here.scores(W), atol=1e-12)
+        (high, expected), (low, rest) = zip(
+            there.compensated_scores(W), here.compensated_scores(W), strict=True
+        )
+        np.testing.assert_array_equal(high, expected)
+        np.testing.assert_allclose(low, rest, rtol=1e-10, atol=1e-24)
+    np.testing.assert_allclose(there.squared_norms(), here.squared_norms(), rtol=1e-14)
     group = rng.integers(0, 2, 900)
     found = [(np.zeros((2, 400)), np.zeros(400)) for _ in range(2)]
     for rows, (sum, squares) in zip((there, here), found, strict=True):

@@ -11,11 +11,13 @@ from device_rows import DeviceArray
 from emulated_gpu import COMPILER, EmulatedGpu
 
 import separatrix as sx
+from separatrix.data import Block
 from separatrix.data.device_arrays import uploaded
 from separatrix.numeric.standardization import Standardization
 from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
+from separatrix.proofs.rounding import ExactValue
 from separatrix.rows import CsrRows, DenseRows
-from separatrix.rows.device import CudaKernel, DeviceDenseRows
+from separatrix.rows.device import CudaKernel, DeviceDenseRows, base, csr
 from separatrix.rows.device.residents import Residents
 from separatrix.rows.device.team import Team
 
@@ -203,7 +205,53 @@ def test_sparse_rows():
         np.testing.assert_allclose(ours, theirs, atol=1e-13)
     at = np.array([7, 0, 122])
     np.testing.assert_array_equal(there.take(at).to_dense(), here.take(at).to_dense())
-    np.testing.assert_allclose(there.squared_norms(), here.squared_norms())
+    for ours, theirs in ((there, here), (part, same)):
+        np.testing.assert_allclose(ours.squared_norms(), theirs.squared_norms(), rtol=1e-15)
+        W = 1e8 * rng.standard_normal((2, 31))
+        pairs = zip(ours.compensated_scores(W), theirs.compensated_scores(W), strict=True)
+        (high, expected), (low, rest) = pairs
+        np.testing.assert_array_equal(high, expected)
+        np.testing.assert_allclose(low, rest, rtol=1e-12, atol=1e-24)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_exact_sums_of_sparse_rows(loss):
+    rng = np.random.default_rng(0)
+    here = CsrRows.of_scipy(sp.random_array((80, 9), density=0.4, format="csr", rng=rng))
+    there, y = uploaded(here, EmulatedGpu()), rng.choice([-1.0, 1.0], 80)
+    weight, W = np.arange(80.0) % 3, 30.0 * rng.standard_normal((1, 10))
+    asked = ExactValue(sx.get_loss(loss), W)
+    for c in (None, weight):
+        found, expected = (asked.of(Block(rows, y, c, 0)) for rows in (there, here))
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    high, low = there.compensated_scores(W)
+    assert there.exact_sums(y, sx.get_loss(loss), None, np.full((1, 10), 1e308), None) is None
+    assert high.shape == low.shape == (80, 1)
+
+
+def test_columns_of_many_entries_are_cut(monkeypatch):
+    monkeypatch.setattr(csr, "SEGMENT", 7)
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((90, 5)) < [1.0, 0.5, 0.0, 0.1, 0.3], rng.random((90, 5)), 0.0)
+    here = CsrRows.of_scipy(sp.csr_array(dense))
+    there, C = uploaded(here, EmulatedGpu()), rng.random((90, 2))
+    sums = np.zeros((2, 2, 6))
+    for rows, out in zip((there, here), sums, strict=True):
+        rows.transpose_product(C, out)
+    np.testing.assert_allclose(*sums, rtol=1e-13)
+    (turned,) = there.turned.values()
+    assert turned.segments == sum(-(-int(n) // 7) for n in np.count_nonzero(dense, axis=0))
+
+
+def test_sums_of_many_rows_are_made_in_parts(monkeypatch):
+    monkeypatch.setattr(base, "SUMMED_ROWS", 10)
+    there, _, _, _ = both(5, 3)
+    gpu, values = there.device, np.random.default_rng(0).random((97, 3))
+    for width, start in ((1, 0.0), (2, 1.0), (3, 1.0)):
+        out = gpu.upload(np.full(width, start))
+        some = np.ascontiguousarray(values[:, :width])
+        there.column_sums(gpu.upload(some), out, add=start > 0.0)
+        np.testing.assert_allclose(out.held, start + some.sum(axis=0), rtol=1e-14)
 
 
 def test_runs_have_the_same_bits():

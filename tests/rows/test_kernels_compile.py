@@ -30,7 +30,11 @@ MACROS = {
     "split_bfloat16": {},
     "not_finite": {"VALUES": 16},
     "csr_scores": {"VALUES": 64, "Index": "int", "LANES": 8},
+    "csr_exact_scores": {"VALUES": 32, "Index": "long long", "LANES": 32},
+    "csr_norms": {"VALUES": 32, "LANES": 8},
+    "csr_row_numbers": {},
     "csr_transpose": {"VALUES": 32, "POWER": 1},
+    "column_segments": {"SEGMENT": 2048},
     "column_sums": {},
     "count_values": {},
 }  # fmt: skip

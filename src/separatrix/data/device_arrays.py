@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from ..rows.device import (
 
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of CUDA's memory, and of its managed memory
 ELSEWHERE = "move them to one device, e.g. y.to(X.device), or pass y as a NumPy array"
+ROW_NUMBERS = 32  # bytes of a row besides its values: four float64 for label, weight and sums
+WORKSPACE = 1 << 30  # bytes for tiles and vectors, at most an eighth of the free memory
 log = logging.getLogger("separatrix")
 
 
@@ -99,6 +103,13 @@ def device_rows(X: Any, finite: bool = True) -> DeviceRows:
     return rows
 
 
+def fits(device: Device, nbytes: float, n: int, storage: str) -> bool:
+    """Whether n rows of a host fit into the memory of a device, with all that a fit needs."""
+    free = device.free_bytes()
+    index = nbytes if storage == "csr" else 0.0  # the transposed index
+    return 1.02 * nbytes + index + ROW_NUMBERS * n + min(WORKSPACE, free / 8) <= free
+
+
 def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
     """Checked rows of the host, copied to a device."""
     rows = rows_of(X)
@@ -118,7 +129,7 @@ def uploaded(X: HostRowsLike, device: Device) -> DeviceRows:
 
 
 def placed(rows: RowsLike, device: str | None) -> RowsLike:
-    """Checked rows on the device of that name; where they are if it is None."""
+    """Checked rows on the device of that name; where they are if None, or too many."""
     if device is None:
         return rows
     number, there = device_number(device), isinstance(rows, DeviceRows)
@@ -131,7 +142,8 @@ def placed(rows: RowsLike, device: str | None) -> RowsLike:
                 "decides where a fit runs, or move X"
             )
         return rows
-    return uploaded(host_rows_of(rows).X, cuda(number))
+    gpu, home = cuda(number), host_rows_of(rows)
+    return uploaded(home.X, gpu) if fits(gpu, home.nbytes, home.shape[0], home.storage) else rows
 
 
 def device_number(device: str) -> int | None:
@@ -144,10 +156,22 @@ def device_number(device: str) -> int | None:
     return int(number or 0)
 
 
-def release_memory() -> None:
-    """Return unused memory of GPUs that were used, so that other libraries can allocate it."""
-    for device in devices_in_use():
-        device.release()
+@contextmanager
+def memory_released() -> Iterator[None]:
+    """Afterwards return unused memory of GPUs that were used, so that other libraries get it.
+
+    If a library reports that their memory is exhausted, the error says how much there is.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        for device in devices_in_use():
+            if (text := device.out_of_memory(error)) is not None:
+                raise MemoryError(text) from None
+        raise
+    finally:
+        for device in devices_in_use():
+            device.release()
 
 
 def like(X: Any, found: AnyArray) -> Any:
@@ -252,7 +276,7 @@ def _increasing(device: Device, indices: Any, indptr: AnyArray) -> bool:
     if len(indices) < 2:
         return True
     falls = (indices[1:] <= indices[:-1]).astype(np.int8)
-    starts = np.unique(indptr[1:-1])
+    starts = indptr[1:-1]
     starts = starts[(starts > 0) & (starts < len(indices))] - 1
     if len(starts):
         falls[device.upload(starts)] = 0

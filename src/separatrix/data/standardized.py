@@ -43,7 +43,7 @@ class StandardizedSource(MappedSource):
     map: Standardize
 
     def __init__(self, source: Source, standardization: Standardization) -> None:
-        super().__init__(source, Standardize(standardization))
+        super().__init__(source, Standardize(standardization, may_copy=source.visitable))
         self.standardization = standardization
         self.validation = source.validation  # not standardised: evaluated with raw weights
 
@@ -85,10 +85,14 @@ class Standardize(BlockMap):
     """
 
     standardization: Standardization
+    may_copy: bool = True
+    """Not if rows are on a device, where weights are, too."""
 
     @cached_property
     def copies(self) -> bool:
         """Whether a mean is too far from 0, or a scale too extreme to be squared."""
+        if not self.may_copy:
+            return False
         mean, scale = self.standardization.mean, self.standardization.scale[:-1]
         near = np.abs(mean / scale) <= MOST_DEVIATIONS_OFF
         return not bool(np.all(near & (scale > VANISHING) & (scale < 1.0 / VANISHING)))

@@ -109,8 +109,7 @@ class LinearModel(TrainingRows):
         self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        found = self._given_source if isinstance(X, Source) else self._source
-        source = found(X, y, sample_weight)
+        source = self._rows_of_fit(X, y, sample_weight)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from ..data.device_arrays import release_memory
+from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
 from ..solvers import Solver
@@ -109,7 +109,7 @@ class LinearClassifier(StreamModel, SparseModel):
         Number of threads; None: all of this process. The result does not depend on it.
     device : None, "cpu", "cuda" or "cuda:1"
         Where the fit runs. None: where X is; an array on a GPU is read there. "cuda" copies other
-        rows to the GPU, "cpu" copies X to main memory.
+        rows to the GPU, in blocks in every pass if they do not fit; "cpu" copies X to main memory.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -264,11 +264,10 @@ class LinearClassifier(StreamModel, SparseModel):
 
         ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
         """
-        with AllOrNothing(self):
+        with memory_released(), AllOrNothing(self):
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
-        del objective, result
-        release_memory()
+            del objective, result
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(self._penalty().l1)
         return self

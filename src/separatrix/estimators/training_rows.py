@@ -35,6 +35,13 @@ class TrainingRows(LinearPredictor):
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
 
+    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        """A given source, or that of arrays; on the device that is set."""
+        if isinstance(X, Source):
+            return self._given_source(X, y, sample_weight)
+        source = self._source(X, y, sample_weight)
+        return source if self.device is None else placed_source(source, self.device)
+
     def _source(
         self,
         X: Any,

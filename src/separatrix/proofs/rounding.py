@@ -11,6 +11,7 @@ close to a perfect fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +134,8 @@ class ExactMistakes(Sum[tuple[float]]):
     """Low part of W, for weights in twice the working precision."""
 
     def of(self, block: Block) -> tuple[float]:
+        if (sums := _exact_sums(block, self.loss, self.W, self.low)) is not None:
+            return (sums[1],)
         high, _ = _exact_scores(block, self.W, self.low)
         return (_weighted(block, self.loss.mistakes(block.y, high)),)
 
@@ -147,8 +150,19 @@ class ExactValue(Sum[tuple[float]]):
     """Low part of W, for weights in twice the working precision."""
 
     def of(self, block: Block) -> tuple[float]:
+        if (sums := _exact_sums(block, self.loss, self.W, self.low)) is not None:
+            return (sums[0],)
         high, low = _exact_scores(block, self.W, self.low)
         return (_weighted(block, loss_of_pairs(self.loss, block.y, high, low)),)
+
+
+def _exact_sums(
+    block: Block, loss: Loss, W: Array, low: Array | None
+) -> tuple[float, float] | None:
+    """Losses and mistakes where a device sums them itself; else None."""
+    if low is not None:
+        return None
+    return block.rows.exact_sums(block.y, loss, partial(loss_of_pairs, loss), W, block.weight)
 
 
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -278,6 +278,20 @@ class Rows(ABC):
     @abstractmethod
     def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
         """``coefficients' (rows, 1)`` to twice the working precision, in two parts."""
+
+    def exact_sums(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        losses: Callable[[AnyArray, Array, Array], Array],
+        W: Array,
+        weight: Array | None,
+    ) -> tuple[float, float] | None:
+        """Weighted sum of ``losses`` at scores to twice the working precision, and mistakes.
+
+        None if they are to be computed from ``compensated_scores``.
+        """
+        return None
 
     def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
         """Add the weight of the correctly classified rows for each of many weights (m, k, d + 1).

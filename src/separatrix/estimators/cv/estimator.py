@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...data.device_arrays import memory_released
 from ...losses import Loss, get_loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
@@ -108,6 +109,9 @@ class LinearClassifierCV(SparseModel):
         Weights of the classes, times the sample weights.
     n_jobs : int or None
         Number of threads; None: all of this process. The result does not depend on it.
+    device : None, "cpu", "cuda" or "cuda:1"
+        As in :class:`LinearClassifier`. Folds are weights of the same rows, which are copied to a
+        GPU once. If they do not fit there, folds are chosen as for a source that is not in memory.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts in the fits.
     callbacks : sequence of callables
@@ -237,6 +241,7 @@ class LinearClassifierCV(SparseModel):
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
@@ -258,6 +263,7 @@ class LinearClassifierCV(SparseModel):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
@@ -268,37 +274,9 @@ class LinearClassifierCV(SparseModel):
         ``params`` are passed to the splitter and the scorer: with scikit-learn's metadata routing,
         to those that request them; else only ``groups``, to the splitter.
         """
-        with AllOrNothing(self):
-            metadata = routed(self, sample_weight, params)
-            settings = self._checked_settings()
-            self.__dict__.pop("decision_", None)
-            scoring = self._scoring
-            rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-            given = given_rows(self, X, y, sample_weight, metadata, scoring)
-            settings = replace(settings, stop=held_out(settings.stop, self, given.source))
-            settings, given = occupied(settings, given, self.standardize)
-            settings, source = self._standardized(settings, given.source)
-            objective = self._objective(settings, source)
-            self._solver(objective, partial=False)  # raises errors early
-            if isinstance(self.cv, str):
-                leave_one_out.check_arguments(
-                    self.cv, scoring, objective, self.standardize, self.stop
-                )
-            paths = self._paths(objective)
-            keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-            validation = settings.stop.validation
-            settle = partial(settings_of_search, self, scoring, objective, paths, validation)
-            self._finished = FinishedFits(keeps, settle)
-            unfinished = Unfinished(paths[0].name)
-            with self._finished.begun():
-                searches = [
-                    PenaltySearch(
-                        self, settings, objective, given, each, scoring, self._finished, unfinished
-                    )
-                    for each in paths
-                ]
-                self._fit_the_best(searches, rule)
-            del self._finished
+        scoring = self._scoring
+        with memory_released(), AllOrNothing(self):
+            unfinished = self._searched(X, y, sample_weight, scoring, params)
         if scoring is not self.scoring and scoring is not None:
             warnings.warn(NEW_DEFAULT, FutureWarning, stacklevel=2)
         self._warn_of_the_end()
@@ -306,6 +284,39 @@ class LinearClassifierCV(SparseModel):
         for text, category in doubts(self, unfinished):
             warnings.warn(text, category, stacklevel=2)
         return self
+
+    def _searched(
+        self, X: Any, y: Any, sample_weight: Any, scoring: Any, params: dict[str, Any]
+    ) -> Unfinished:
+        """All fits; returns those that did not converge."""
+        metadata = routed(self, sample_weight, params)
+        settings = self._checked_settings()
+        self.__dict__.pop("decision_", None)
+        rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
+        given = given_rows(self, X, y, sample_weight, metadata, scoring)
+        settings = replace(settings, stop=held_out(settings.stop, self, given.source))
+        settings, given = occupied(settings, given, self.standardize)
+        settings, source = self._standardized(settings, given.source)
+        objective = self._objective(settings, source)
+        self._solver(objective, partial=False)  # raises errors early
+        if isinstance(self.cv, str):
+            leave_one_out.check_arguments(self.cv, scoring, objective, self.standardize, self.stop)
+        paths = self._paths(objective)
+        keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
+        validation = settings.stop.validation
+        settle = partial(settings_of_search, self, scoring, objective, paths, validation)
+        self._finished = FinishedFits(keeps, settle)
+        unfinished = Unfinished(paths[0].name)
+        with self._finished.begun():
+            searches = [
+                PenaltySearch(
+                    self, settings, objective, given, each, scoring, self._finished, unfinished
+                )
+                for each in paths
+            ]
+            self._fit_the_best(searches, rule)
+        del self._finished
+        return unfinished
 
     def _paths(self, objective: Objective) -> list[Candidates]:
         for name in ("l2_path_", "l1_", "strength_", "l1_ratio_", "loo_check_"):

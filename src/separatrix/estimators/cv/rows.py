@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -31,19 +31,18 @@ def given_rows(
     """The rows of a fit of this estimator, and the metadata for assigning them to folds."""
     if is_dask(X):
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-    if not isinstance(X, Source):
-        source = clf._source(X, y, sample_weight)
-        labels = _targets(clf, y)
-        return Given(source, _repeatable(clf.cv), metadata, X, labels)
-    if not isinstance(X, InMemory):
+    arrays = not isinstance(X, Source)
+    found = clf._rows_of_fit(X, y, sample_weight)
+    if not isinstance(found, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(
-                f"scoring={scoring!r} needs rows in memory, but {type(X).__name__} reads them "
+                f"scoring={scoring!r} needs rows in memory, but {type(found).__name__} reads them "
                 "again in each pass: set scoring=None or 'loss'"
             )
-        folds = row_hash.check_folds(clf.cv, type(X).__name__)
-        return Given(clf._given_source(X, y, sample_weight), folds, metadata)
-    source = as_arrays(cast(InMemory, clf._given_source(X, y, sample_weight)))
+        return Given(found, row_hash.check_folds(clf.cv, type(found).__name__), metadata)
+    if arrays:
+        return Given(found, _repeatable(clf.cv), metadata, X, _targets(clf, y))
+    source = as_arrays(found)
     labels = labels_of(source) if source.labels is None else indicator_of(source)
     cv = clf.cv
     if checks.is_integer(cv):

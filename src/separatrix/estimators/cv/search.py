@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data import InMemory, Source, Subset
+from ...data import InMemory, Source
 from ...data.arrays import as_arrays
 from ...numeric import checks
 from ...numeric.expected import array, entries, optional, whole, word
-from ...numeric.types import Array
+from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...penalties import L2, Penalty
 from ...proofs.units import original_weights
@@ -86,36 +86,38 @@ class PenaltySearch:
     def _one_by_one(self) -> Array:
         """Scores (folds, values) by separate fits, each with its own scaling if requested."""
         each = []
-        for training, test in self._trainings():
+        for training, test, rows in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
             alone = replace(self.objective, source=source)
             along = self._along(alone, own=own)
             if self.clf.standardize:
                 weights = (original_weights(W, own.features) for W in along)
-                each.append(self._scores(test, weights))
+                each.append(self._scores(test, rows, weights))
             else:
-                each.append(self._scores(test, along, self._as_given))
+                each.append(self._scores(test, rows, along, self._as_given))
         return np.array(each)
 
     def _as_given(self, W: Array) -> Array:
         """Convert weights of the stored features to weights of all given features."""
         return original_weights(W, self.settings.features)
 
-    def _trainings(self) -> Iterator[tuple[Source, Source]]:
-        """Yield the training rows and the test rows of every fold."""
+    def _trainings(self) -> Iterator[tuple[Source, Source, Ints | None]]:
+        """Yield the training rows and the test rows of every fold, and the latter's numbers."""
         if not isinstance(self.given.source, InMemory):
-            yield from row_hash.source_folds(self.given.source, self.given.cv)
+            for fold in row_hash.source_folds(self.given.source, self.given.cv):
+                yield *fold, None
             return
         source = as_arrays(self.given.source)
         for split in splits(self.given, source):
-            yield split.training(source), Subset(source, split.test)
+            yield split.training(source), split.tested(source), split.test
 
     def _folds(self) -> SearchResult:
         """Scores by fits to all folds together, as far as these are possible."""
         objective, of_features = self._in_row_space()
         source, scoring = as_arrays(objective.in_memory), self.scoring
         folds, others = disjoint(objective, splits(self.given, source))
-        known, fits = self._together(folds) if others is None else ([], [])
+        together = others is None and source.visitable  # on a device folds are weights of all rows
+        known, fits = self._together(folds) if together else ([], [])
         mine = folds.splits
         del folds  # its sample takes memory, too
         fits = list(map(of_features, fits))
@@ -131,12 +133,13 @@ class PenaltySearch:
         for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
             weights = self._along(alone, [W[fold] for W in known])
-            each.append(self._scores(Subset(source, split.test), weights, as_given))
+            each.append(self._scores(split.tested(source), split.test, weights, as_given))
         return SearchResult(np.array(each), fits)
 
     def _scores(
         self,
         test: Source,
+        rows: Ints | None,
         weights: Iterator[Array],
         of_features: Callable[[Array], Array] = np.asarray,
     ) -> list[float]:
@@ -144,8 +147,8 @@ class PenaltySearch:
         if self.scoring in (None, "loss"):
             found = fold_scores(self.scoring, self.objective.loss, test, weights)
         else:
+            assert rows is not None  # given_rows has refused other scorings
             self.clf.classes_, labels = self.given.source.classes, self.clf._label_columns
-            rows = cast(Subset, test).rows
             W: Iterator[Array] = map(of_features, weights)
             if labels is not None:
                 self.clf.classes_, attained = labels.names, self.objective.loss.attained

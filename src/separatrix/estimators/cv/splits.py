@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data import ArraySource, Source
+from ...data import ArraySource, InMemory, Source, Subset
 from ...data.in_memory import InBlocks
 from ...numeric.types import AnyArray, Array, Ints
 
@@ -86,6 +86,14 @@ class FoldSplit(NamedTuple):
             weight[self.left_out] = 0.0
         else:
             weight *= self.times
+        return source.with_weight(weight)
+
+    def tested(self, source: ArraySource) -> InMemory:
+        """The test rows: numbered, or if they are on a device the others have weight 0."""
+        if source.visitable:
+            return Subset(source, self.test)
+        weight = np.zeros(source.length)
+        weight[self.test] = source.weights[self.test]
         return source.with_weight(weight)
 
 

@@ -37,10 +37,19 @@ class ScoreSums(Sum[tuple[Array]]):
     loss: Loss
     weights: Array
 
+    @property
+    def few_numbers(self) -> bool:
+        """Whether a device computes it without the scores of all rows."""
+        return bool(self.scoring == "loss")
+
     def of(self, block: Block) -> tuple[Array]:
         """The sum over one block, (m,)."""
         m, k, d = self.weights.shape
-        sums = np.zeros(m)
+        sums, rows = np.zeros(m), block.rows
+        if self.few_numbers and not rows.on_threads:
+            y, weight = block.y, block.weight
+            found = [rows.value_gradient(y, self.loss, W, weight)[0] for W in self.weights]
+            return (-np.array(found),)
         if self.scoring is None:
             block.rows.weighted_correct(block.y, block.weight, self.weights, sums)
             return (sums,)

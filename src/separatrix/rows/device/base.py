@@ -19,14 +19,15 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ..base import Rows
 from ..host import HostRows
-from ..vectors import HOST, VectorSpace
+from ..vectors import VectorSpace
 from .curvature import class_curvature, curvature_product, curvature_sum, curved
 from .device import Device
 from .groups import weight_sums
 from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
+from .own_losses import summed, takes_device_arrays
 from .residents import Residents
-from .thresholds import FREE_SHARE, HOST_WEIGHTS, HOST_WIDTH, TILE_BYTES, TILE_ROWS
+from .thresholds import FREE_SHARE, SUMMED_ROWS, TILE_BYTES, TILE_ROWS
 from .values import DeviceValues
 from .vectors import DeviceVectors
 
@@ -57,9 +58,7 @@ class DeviceRows(Rows):
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """On the device, unless there are so few weights that launching kernels takes longer."""
-        k, width = shape
-        few = k * width <= HOST_WEIGHTS and width <= HOST_WIDTH
-        return HOST if few else self.vector_space
+        return self.vector_space.unless_few(shape)
 
     @property
     def compiled(self) -> bool:
@@ -141,11 +140,21 @@ class DeviceRows(Rows):
     def column_sums(self, values: Any, out: Any, add: bool) -> None:
         """Sum the rows of a matrix in a fixed order, or add the sums to ``out``."""
         count, width = values.shape
-        columns = 2 if width == 2 else SUMMED_COLUMNS
+        if count > 2 * SUMMED_ROWS:
+            partial = self.device.empty((-(-count // SUMMED_ROWS), width))
+            self._column_sums(values, SUMMED_ROWS, partial, add=False)
+            values, count = partial, len(partial)
+        self._column_sums(values, count, out, add)
+
+    def _column_sums(self, values: Any, each: int, out: Any, add: bool) -> None:
+        """Sums over ``each`` rows at a time: one row of ``out`` for them."""
+        count, width = values.shape
+        columns = 2 if width <= 2 else SUMMED_COLUMNS
         kernel = CudaKernel.of("sum_rows", COLUMNS=columns, ADD=int(add))
         self.device.launch(
-            kernel, self.blocks(width, columns), values, np.int64(count), np.int32(width), out
-        )
+            kernel, self.blocks(width, columns) * max(1, self.blocks(count, max(each, 1))), values,
+            np.int64(count), np.int32(width), np.int64(each), out,
+        )  # fmt: skip
 
     # ---- sums --------------------------------------------------------------------------------
 
@@ -252,7 +261,10 @@ class DeviceRows(Rows):
         gradient: Any | None,
         curvature: Array | None,
     ) -> tuple[float, float]:
-        """A loss without kernels: its functions get the scores of a tile in main memory."""
+        """A loss without kernels: its functions get the scores of a tile, if possible there."""
+        own = takes_device_arrays(self.device, loss, len(W))
+        if own is not None:
+            return summed(self, y, own, W, weight, gradient, curvature)
         given = W if isinstance(W, np.ndarray) else self.device.download(W)
         found = np.zeros(given.shape)
         value = mistakes = 0.0

@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...losses import Loss
 from ...numeric.standardization import Standardization
-from ...numeric.types import Array, Ints
+from ...numeric.types import AnyArray, Array, Ints
 from ..base import Storage
 from ..csr import CsrRows
 from .base import DeviceRows, Tile
 from .dense import VALUES
 from .device import Device
 from .kernels import MOST_BLOCKS, THREADS, WARP, CudaKernel
+from .own_losses import sums_of_pairs, takes_device_arrays
 from .residents import Residents
-from .thresholds import SEGMENT
+from .thresholds import COEFFICIENT_BYTES, FREE_SHARE, SEGMENT, SORT_BYTES, SORTED_BYTES
 
 
 class Transposed(NamedTuple):
-    """The entries of some rows, column by column, cut into segments of one column each."""
+    """The entries of some rows column by column, copied; segments lie in one column."""
 
-    order: Any
+    values: Any
     row_of: Any
     edges: Any
     first_segment: Any
     segments: int
 
     @classmethod
-    def of(cls, device: Device, indices: Any, offsets: Any, at: slice, d: int) -> Transposed:
-        """For the entries ``at`` of some rows, which have these offsets."""
-        some = indices[at]
-        order = np.argsort(some, kind="stable").astype(np.int64) + at.start
-        row_of = np.searchsorted(offsets, order, side="right") - 1
-        counts = device.download(np.bincount(some, minlength=d))
-        ends = np.cumsum(counts)
-        each = -(-counts // SEGMENT)
-        first = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
-        within = np.arange(first[-1]) - np.repeat(first[:-1], each)
-        edges = np.append(np.repeat(ends - counts, each) + within * SEGMENT, ends[-1])
-        return cls(
-            order, row_of.astype(np.int32), device.upload(edges.astype(np.int64)),
-            device.upload(first.astype(np.int32)), int(first[-1]),
+    def of(cls, rows: DeviceCsrRows, start: int, stop: int) -> Transposed:
+        """For rows start, ..., stop - 1, whose numbers begin with 0."""
+        device, d = rows.device, rows.n_features
+        at = slice(int(rows.indptr[start]), int(rows.indptr[stop]))
+        count = at.stop - at.start
+        row_of = device.empty((count,), np.int32)
+        device.launch(
+            CudaKernel.of("csr_row_numbers"), rows.blocks(stop - start, THREADS // WARP),
+            rows.offsets[start : stop + 1], np.int64(stop - start), row_of,
         )  # fmt: skip
+        order = np.argsort(rows.indices[at], kind="stable")
+        row_of, values = np.take(row_of, order), np.take(rows.data[at], order)
+        del order
+        counts = np.bincount(rows.indices[at], minlength=d).astype(np.int64)
+        ends, first = np.cumsum(counts), device.zeros((d + 1,), np.int64)
+        first[1:] = np.cumsum(-(-counts // SEGMENT))
+        segments = int(device.download(first[d:])[0])
+        edges = device.empty((segments + 1,), np.int64)
+        device.launch(
+            CudaKernel.of("column_segments", SEGMENT=SEGMENT), rows.blocks(d), ends, first,
+            np.int32(d), edges,
+        )  # fmt: skip
+        return cls(values, row_of, edges, first.astype(np.int32), segments)
 
 
 class CsrTile(Tile):
@@ -56,12 +66,11 @@ class CsrTile(Tile):
         """A few lanes for each row."""
         rows, count = self.rows, self.stop - self.start
         out = rows.device.empty((count, len(W)))
-        lanes = 8 if rows.row_values <= 64 else WARP
         kernel = CudaKernel.of(
-            "csr_scores", VALUES=VALUES[rows.kind], Index=rows.index_type, LANES=lanes
+            "csr_scores", VALUES=VALUES[rows.kind], Index=rows.index_type, LANES=rows.lanes
         )
         rows.device.launch(
-            kernel, rows.blocks(count, THREADS // lanes), rows.data, rows.indices,
+            kernel, rows.blocks(count, THREADS // rows.lanes), rows.data, rows.indices,
             rows.offsets[self.start : self.stop + 1], np.int64(count), np.int32(rows.n_features),
             W, np.int32(len(W)), out,
         )  # fmt: skip
@@ -115,6 +124,11 @@ class DeviceCsrRows(DeviceRows):
     def index_type(self) -> str:
         """In the language of the kernels."""
         return "int" if self.indices.dtype == np.int32 else "long long"
+
+    @property
+    def lanes(self) -> int:
+        """Threads that share a row."""
+        return 8 if self.row_values <= 64 else WARP
 
     @property
     def n_values(self) -> int:
@@ -187,6 +201,13 @@ class DeviceCsrRows(DeviceRows):
 
     # ---- sums --------------------------------------------------------------------------------
 
+    def tile_rows(self, k: int) -> int:
+        """So many that coefficients stay in the cache and entries can be sorted."""
+        free = max(1 << 20, self.device.free_bytes() // FREE_SHARE)
+        budget = min(SORTED_BYTES, 1 << (free.bit_length() - 1))
+        sorted_rows = budget / (SORT_BYTES * max(self.row_values, 1.0) + 8 * (k + 4))
+        return max(1, int(min(sorted_rows, COEFFICIENT_BYTES / (8 * k))))
+
     def tile(self, start: int, stop: int, single: bool = False) -> CsrTile:
         """Rows start, ..., stop - 1; products are always in float64."""
         return CsrTile(self, start, stop)
@@ -199,7 +220,7 @@ class DeviceCsrRows(DeviceRows):
             sums = device.empty((turned.segments, k))
             kernel = CudaKernel.of("csr_transpose", VALUES=VALUES[self.kind], POWER=power)
             device.launch(
-                kernel, self.blocks(turned.segments, THREADS // WARP), self.data, turned.order,
+                kernel, self.blocks(turned.segments, THREADS // WARP), turned.values,
                 turned.row_of, turned.edges, np.int64(turned.segments), coefficients, np.int32(k),
                 sums,
             )  # fmt: skip
@@ -218,18 +239,54 @@ class DeviceCsrRows(DeviceRows):
             for known in list(self.turned):
                 if known[0] < last and first < known[1]:
                     del self.turned[known]
-            self.turned[first, last] = Transposed.of(
-                self.device, self.indices, self.offsets[start : stop + 1], slice(first, last),
-                self.n_features,
-            )  # fmt: skip
+            self.turned[first, last] = Transposed.of(self, start, stop)
         return self.turned[first, last]
 
     def squared_norms(self, out: Array | None = None) -> Array:
-        """From copies of a tile at a time in main memory."""
-        found = np.empty(self.shape[0]) if out is None else out
-        for at, rows in self._home_parts(1):
-            rows.squared_norms(found[at])
+        """By a kernel, copied to main memory."""
+        n = self.shape[0]
+        found, norms = np.empty(n) if out is None else out, self.device.empty((n,))
+        kernel = CudaKernel.of("csr_norms", VALUES=VALUES[self.kind], LANES=self.lanes)
+        self.device.launch(
+            kernel, self.blocks(n, THREADS // self.lanes), self.data, self.offsets, np.int64(n),
+            norms,
+        )  # fmt: skip
+        found[:] = self.device.download(norms)
         return found
+
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """By a kernel, copied to main memory."""
+        high, low = self._exact_scores(W)
+        return self.device.download(high), self.device.download(low)
+
+    def exact_sums(
+        self,
+        y: AnyArray,
+        loss: Loss,
+        losses: Callable[[AnyArray, Array, Array], Array],
+        W: Array,
+        weight: Array | None,
+    ) -> tuple[float, float] | None:
+        """On the device, for two classes, unless a score overflows."""
+        if takes_device_arrays(self.device, loss, len(W)) is None:
+            return None
+        high, low = self._exact_scores(W)
+        if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
+            return None
+        return sums_of_pairs(self, y, losses, high, low, weight)
+
+    def _exact_scores(self, W: Any) -> tuple[Any, Any]:
+        shape = (self.shape[0], len(W))
+        high, low = self.device.empty(shape), self.device.empty(shape)
+        kernel = CudaKernel.of(
+            "csr_exact_scores", VALUES=VALUES[self.kind], Index=self.index_type, LANES=self.lanes
+        )
+        self.device.launch(
+            kernel, self.blocks(shape[0], THREADS // self.lanes), self.data, self.indices,
+            self.offsets, np.int64(shape[0]), np.int32(self.n_features), self.on_device(W),
+            np.int32(len(W)), high, low,
+        )  # fmt: skip
+        return high, low
 
     def moments(
         self,

@@ -7,6 +7,7 @@ only implementation of the package; the tests have another one without a GPU.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,16 @@ class Device(ABC):
     @abstractmethod
     def download(self, values: Any) -> AnyArray:
         """Copy an array to the host, after all work before is done."""
+
+    @abstractmethod
+    def copied_ahead(self, items: Iterable[Sequence[AnyArray]]) -> Iterator[list[Any]]:
+        """Copies of the contiguous arrays of each item, made while the item before it is used.
+
+        They are overwritten when the item after the next is asked for.
+        """
+
+    def expect_copies(self, values: AnyArray) -> None:  # noqa: B027 (a device may do nothing)
+        """Announce an array of the host of which parts will be copied until ``release``."""
 
     @abstractmethod
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:

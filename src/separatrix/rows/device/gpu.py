@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import DTypeLike
 from ...numeric.types import AnyArray
 from .device import Device
 from .kernels import THREADS, CudaKernel
+from .staging import Staging
 
 INSTALL = (
     "install CuPy for the CUDA version of the driver: pip install 'separatrix[gpu-cuda13]' or "
@@ -36,6 +38,7 @@ class Cuda(Device):
         self.number = number
         self.name = f"cuda:{number}"
         self.device = cupy.cuda.Device(number)
+        self.staging = Staging(cupy, self.device)
         self._compiled: dict[CudaKernel, Any] = {}
         self._resident: dict[tuple[CudaKernel, int], int] = {}
 
@@ -76,6 +79,14 @@ class Cuda(Device):
         with self.device:
             found: AnyArray = self.cupy.asnumpy(values, order="C")
         return found
+
+    def copied_ahead(self, items: Iterable[Sequence[AnyArray]]) -> Iterator[list[Any]]:
+        """On a stream of its own."""
+        return self.staging.copied_ahead(items)
+
+    def expect_copies(self, values: AnyArray) -> None:
+        """Its pages are locked."""
+        self.staging.pages.note(values)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
         """An array from the memory pool."""
@@ -158,13 +169,30 @@ class Cuda(Device):
             return self.linalg.solve_triangular(factor, right, trans=trans)
 
     def free_bytes(self) -> int:
-        """Free memory of the GPU and of CuPy's pool."""
+        """Free memory of the GPU and of CuPy's pool, within the pool's limit if it has one."""
         with self.device:
-            return int(self.device.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes())
+            pool = self.cupy.get_default_memory_pool()
+            free = int(self.device.mem_info[0] + pool.free_bytes())
+            limit = pool.get_limit()
+            return min(free, max(limit - pool.used_bytes(), 0)) if limit else free
+
+    def out_of_memory(self, error: MemoryError) -> str | None:
+        """What to do about an error of CuPy; None if it is another's."""
+        if not isinstance(error, self.cupy.cuda.memory.OutOfMemoryError):
+            return None
+        total = self.device.mem_info[1]
+        return (
+            f"the memory of {self.name} is exhausted: {self.free_bytes() / 1e9:.2f} GB of "
+            f"{total / 1e9:.2f} GB are free ({error}): free memory of other libraries, e.g. "
+            "torch.cuda.empty_cache(), or pass X in main memory with device='cuda', so that rows "
+            "are copied in blocks"
+        )
 
     def release(self) -> None:
-        """Return the free blocks of CuPy's pool."""
+        """Return the free blocks of CuPy's pools, and unlock pages of the host."""
         with self.device:
+            self.staging.close()
+            self.cupy.get_default_pinned_memory_pool().free_all_blocks()
             self.cupy.get_default_memory_pool().free_all_blocks()
 
 

@@ -55,3 +55,48 @@ SEGMENT = 2048
 """Most entries of a column that one warp sums in the transposed product of sparse rows.
 
 Measured: no method is chosen; frequent features would keep one warp busy."""
+
+STREAMED_BYTES = 256 << 20
+"""Rows that do not fit are copied to the device this many bytes at a time, with their labels.
+
+Measured: no method is chosen; one H200, copies of 64 MB reach 0.91 of the bus, of 256 MB all."""
+
+LOCKED_BYTES = 64 << 20
+"""Pages of the host are locked this many bytes at a time.
+
+Measured: no method is chosen; one H200's host locks 4 GB in 0.24 s."""
+
+MOST_LOCKED = 0.75
+"""Largest share of main memory whose pages are locked; other rows go through a buffer.
+
+Measured: one H200, rows in locked pages reach 0.98 of the bus, 16 threads copy 0.6 of it."""
+
+COPY_BYTES = 4 << 20
+"""Least bytes that a thread copies.
+
+Measured: no method is chosen, a thread takes a third of a millisecond for them."""
+
+SAMPLED_SHARE = 1 / 8
+"""Largest share of the free memory for a sample of rows that do not fit.
+
+Measured: no method is chosen, the rest is for blocks and vectors."""
+
+COEFFICIENT_BYTES = 16 << 20
+"""Most coefficients of a tile of sparse rows: they are read in random order, so from the cache.
+
+Measured: no method is chosen; the cache of one H200 has 60 MB."""
+
+SORTED_BYTES = 2 << 30
+"""Most memory for sorting the entries of sparse rows by column.
+
+Measured: no method is chosen; entries are sorted once."""
+
+SORT_BYTES = 40
+"""Memory for sorting one entry: its column, its number, both sorted, and copies.
+
+Measured: no method is chosen; an upper bound."""
+
+SUMMED_ROWS = 4096
+"""Rows that one block of threads sums, if there are more than twice as many.
+
+Measured: one H200, one block took 6 ms for 840,000 rows."""

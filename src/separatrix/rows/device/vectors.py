@@ -9,8 +9,9 @@ import numpy as np
 
 from ...loops import CurvaturePair
 from ...numeric.types import AnyArray
-from ..vectors import VectorSpace
+from ..vectors import HOST, VectorSpace
 from .device import Device
+from .thresholds import HOST_WEIGHTS, HOST_WIDTH
 
 COPIES = 32  # vectors whose copies are kept: more than a step of L-BFGS reports
 
@@ -21,6 +22,11 @@ class DeviceVectors(VectorSpace):
     def __init__(self, device: Device) -> None:
         self.device = device
         self._copies: list[tuple[Any, AnyArray]] = []
+
+    def unless_few(self, shape: tuple[int, int]) -> VectorSpace:
+        """This space, or main memory for weights of which each launch of a kernel takes longer."""
+        k, width = shape
+        return HOST if k * width <= HOST_WEIGHTS and width <= HOST_WIDTH else self
 
     def asarray(self, v: Any) -> Any:
         """The vector itself, or a copy of one of the host."""
