@@ -106,4 +106,6 @@ def test_rows_that_are_summed_less_exactly_say_so(monkeypatch):
     problem, W = sx.Objective(sx.get_loss("logistic"), sx.L2(0.1), toy, True), np.ones((1, 8))
     coarse = rounding(problem, W, 1.0)
     monkeypatch.setattr(ToyRows, "rounding", EPS)
+    toy, _, _ = sources(2)
+    problem = sx.Objective(sx.get_loss("logistic"), sx.L2(0.1), toy, True)
     assert coarse == pytest.approx(rounding(problem, W, 1.0) * 1e-9 / EPS)

@@ -41,7 +41,8 @@ def test_lbfgs_never_touches_the_host(loss, k, factored, monkeypatch):
     monkeypatch.setattr(lbfgs_run, "AT_ONCE", np.inf)
     runs = [LBFGSRun.start(solver, each, np.zeros(each.shape)) for each in (there, here)]
     MOVED.clear()
-    for _ in range(12):
+    # On the host, each column of a sum has curvature of its own: the iterates differ on the way.
+    for _ in range(40 if there.loss.column_loss is not None and k > 2 else 12):
         for run in runs:
             run.advance()
     assert not MOVED or factored  # a factor that is renewed is copied to the device

@@ -269,7 +269,7 @@ def test_coordinate_ascent_refuses_one_vs_rest_losses_away_from_memory(kind):
     with pytest.raises(ValueError, match=r"in memory; use solver='auto', .*load the rows"):
         minimize(there, CoordinateAscent())
     assert isinstance(choose(there), GradientDescent)
-    assert isinstance(choose(here), CoordinateAscent)
+    assert isinstance(choose(here), DualAscent)
 
 
 @quiet

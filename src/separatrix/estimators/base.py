@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..losses import Loss
 from ..numeric import checks
@@ -109,7 +110,9 @@ class LinearModel(TrainingRows):
         self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        source = self._rows_of_fit(X, y, sample_weight)
+        # Warnings of these two name the caller of fit, counting the frames in between.
+        found = self._given_source if isinstance(X, Source) else self._source
+        source = placed_source(found(X, y, sample_weight), self.device)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)

@@ -35,13 +35,6 @@ class TrainingRows(LinearPredictor):
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
 
-    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        """A given source, or that of arrays; on the device that is set."""
-        if isinstance(X, Source):
-            return self._given_source(X, y, sample_weight)
-        source = self._source(X, y, sample_weight)
-        return source if self.device is None else placed_source(source, self.device)
-
     def _source(
         self,
         X: Any,
@@ -68,7 +61,9 @@ class TrainingRows(LinearPredictor):
             self._check_features(X, reset)
         if self.device is not None:
             rows = placed(rows, self.device)
-        y, sample_weight = resident_labels(y, rows), resident_weights(sample_weight, rows)
+        y = resident_labels(y, rows)
+        if sample_weight is not None:
+            sample_weight = resident_weights(sample_weight, rows)
         n_jobs = getattr(self, "n_jobs", None)
         if labels is not None:  # some rows of a stream
             source = indicator_source(rows, y, sample_weight, n_jobs, labels, all_vary=True)

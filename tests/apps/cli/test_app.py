@@ -149,7 +149,7 @@ def few(*labels):
     table.to_csv("small.csv", index=False)
 
 
-@pytest.mark.parametrize("command", [["fit", "--test", "0"], ["path"]])
+@pytest.mark.parametrize("command", [["fit", "--test", "0"], ["path", "--test", "0"]])
 def test_too_few_rows_to_search_the_penalty(command, capsys):
     few("a", "a", "b")
     assert run([*command, "small.csv", "-t", "kind"]) == 2

@@ -134,9 +134,8 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport,news"], "in this order"),
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport"], "in this order"),
         (["diagnose", "kept.sep", "articles.csv"], "several labels for a row"),
-        (["export", "kept.sep", "--to", "json"], "indicator matrix of labels"),
     ],
-    ids=range(11),
+    ids=range(10),
 )
 def test_what_is_refused(folder, capsys, arguments, message):
     run([*FIT, "-o", "kept.sep"])

@@ -137,10 +137,23 @@ def test_other_targets_are_refused(tmp_path, change, target, message):
         separatrix.read(tmp_path / "rows.csv", target=target)
 
 
+def test_a_search_over_files_has_a_loss_for_every_fold(path):
+    source = separatrix.read(path, target=NAMES)
+    grid = [1e-4, 1e-2, 10.0]
+    clf = separatrix.LinearClassifierCV(l2s=grid, cv=3, scoring="loss").fit(source)
+    results = clf.cv_results_
+    folds = np.array([results[f"split{fold}_test_score"] for fold in range(3)])
+    assert np.all(folds < 0.0)
+    np.testing.assert_allclose(results["mean_test_score"], folds.mean(axis=0))
+    assert clf.l2_ == results["l2"][np.argmax(results["mean_test_score"])]
+    plain = LinearClassifier(l2=clf.l2_).fit(source)
+    np.testing.assert_allclose(clf.coef_, plain.coef_, rtol=1e-3, atol=1e-6)
+
+
 def test_other_uses_of_such_a_source_are_refused(path):
     source = separatrix.read(path, target=NAMES)
     for fit in (
-        separatrix.Perceptron().fit, separatrix.LinearClassifierCV().fit, separatrix.separability,
+        separatrix.Perceptron().fit, separatrix.separability,
         lambda source: separatrix.separability(source.sample(1000)),
         lambda source: separatrix.diagnose(
             LinearClassifier(l2=0.1).fit(source), source.sample(1000)

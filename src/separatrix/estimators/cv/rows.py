@@ -12,6 +12,7 @@ from ...data import InMemory, Source
 from ...data.arrays import as_arrays
 from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.device_arrays import copied_home
+from ...data.device_source import placed_source
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...data.indicator import given_indicator
 from ...numeric import checks
@@ -32,7 +33,8 @@ def given_rows(
     if is_dask(X):
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     arrays = not isinstance(X, Source)
-    found = clf._rows_of_fit(X, y, sample_weight)
+    given = clf._source if arrays else clf._given_source
+    found = placed_source(given(X, y, sample_weight), clf.device)
     if not isinstance(found, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(

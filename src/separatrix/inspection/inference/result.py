@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
 from .covariance import Covariance, Estimated
 from .fitted import FittedLikelihood

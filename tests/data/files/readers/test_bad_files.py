@@ -243,6 +243,7 @@ def write_words(path):
     ["t.parquet", "t.feather", "t.lz4.feather", "t.arrows", "t.csv", "t.csv.gz", "t.csv.bz2",
      "t.svm", "t.npy"],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:the target 'class' is .* in a single row")
 def test_damage_anywhere_is_read_or_named(tmp_path, name):
     """Wrong offsets of an Arrow file would be followed anywhere, which ends the process."""
     path, draw = tmp_path / name, random.Random(name)
