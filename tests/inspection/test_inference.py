@@ -384,19 +384,80 @@ def test_infinite_and_undetermined_coefficients_are_named():
 
 
 def test_class_weights_have_a_sandwich():
+    """Class weights multiply the gradients; equal ones change nothing at all."""
     X, y = table(38)
+    plain = inference(LinearClassifier(**EXACT).fit(X, y), X, y, covariance="sandwich")
+    for weights in ("frequency", "probability"):
+        clf = LinearClassifier(**EXACT, class_weight={0: 2.0, 1: 2.0}).fit(X, y)
+        found = inference(clf, X, y, covariance="sandwich", weights=weights)
+        close(found.cov, plain.cov)
+        assert found.n == len(y)
+        assert found.log_likelihood is None
+    factor = np.where(y == 1, 3.0, 1.0)
     clf = LinearClassifier(**EXACT, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
-    weighted = LinearClassifier(**EXACT).fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
-    found = inference(clf, X, y, covariance="sandwich", weights="probability")
+    found, Z = inference(clf, X, y, covariance="sandwich"), with_ones(X)
+    p = 1.0 / (1.0 + np.exp(-Z @ np.append(clf.coef_, clf.intercept_)))
+    bread = np.linalg.inv((Z.T * (factor * p * (1 - p))) @ Z)
+    g = Z * (factor * (p - y))[:, None]
+    close(found.cov, bread @ (g.T @ g) @ bread)
+
+
+@pytest.mark.filterwarnings("ignore:there are 0.25 parameters per row")
+def test_an_estimated_variance_of_1_is_a_variance():
+    x = np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0])[:, None]
+    y = np.array([1, 1, 1, 0, 0, 0, 0, 1])
+    found = inference(LinearClassifier("squared", l2=0.0).fit(x, y), x, y)
+    close(found.standard_errors, [math.sqrt(1.0 / 8.0)] * 2, 1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_weights_of_features_in_the_penalty(k):
+    X, y = table(41, k=k)
+    q = np.array([0.0, 1.0, 2.0, 0.5])
+    clf = LinearClassifier(l2=1e-2, penalty_weights=q, tol=1e-13).fit(X, y)
+    found = inference(clf, X, y)
+    assert np.all(np.isfinite(found.standard_errors))
+    if k == 2:
+        Z, P = with_ones(X), np.diag(np.append(2 * 1e-2 * len(y) * q, 0.0))
+        p = 1.0 / (1.0 + np.exp(-Z @ np.append(clf.coef_, clf.intercept_)))
+        H = (Z.T * (p * (1 - p))) @ Z
+        inverse = np.linalg.inv(H + P)
+        close(found.cov, inverse @ H @ inverse, 1e-6)
+
+
+def test_rows_of_weight_0_have_no_cluster():
+    X, y = table(42)
+    weight, groups = np.tile([1.0, 0.0, 2.0], 100), np.arange(300) // 6
+    clf = LinearClassifier(**EXACT).fit(X, y, sample_weight=weight)
+    given = {"covariance": "cluster"}
+    found = inference(clf, X, y, sample_weight=weight, groups=groups, **given)
+    some = weight > 0
     expected = inference(
-        weighted, X, y, sample_weight=np.where(y == 1, 3.0, 1.0), covariance="sandwich",
-        weights="probability",
-    )  # fmt: skip
-    close(found.cov, expected.cov)
-    assert found.log_likelihood is None
+        clf, X[some], y[some], sample_weight=weight[some], groups=groups[some], **given
+    )
+    close(found.cov, expected.cov, 1e-12)
 
 
-@pytest.mark.parametrize("features", ["x9", 7, [], ["x0", 0], [1.5]])
+@pytest.mark.parametrize("missing", [None, math.nan, np.datetime64("NaT")])
+def test_missing_clusters_are_refused(missing):
+    X, y = table(43)
+    clf = LinearClassifier(l2=0.0).fit(X, y)
+    dated = isinstance(missing, np.datetime64)
+    day = np.datetime64("2020-01-01")
+    groups = np.array([day, day + 1] * 150) if dated else np.array(["a", "b"] * 150, dtype=object)
+    groups[7] = missing
+    with pytest.raises(ValueError, match="missing values"):
+        inference(clf, X, y, covariance="cluster", groups=groups)
+
+
+def test_few_clusters_are_noted():
+    X, y = table(44)
+    clf = LinearClassifier(l2=0.0).fit(X, y)
+    with pytest.warns(UserWarning, match="2 clusters for 5 parameters"):
+        inference(clf, X, y, covariance="cluster", groups=np.arange(300) % 2)
+
+
+@pytest.mark.parametrize("features", ["x9", 7, [], ["x0", 0], [1.5], 3.5, None])
 def test_unknown_features_are_named(features):
     X, y = table(39)
     found = inference(LinearClassifier(**EXACT).fit(X, y), X, y)

@@ -222,3 +222,19 @@ def test_exact_combinations_that_are_not_sums(rng):
     X = np.column_stack([x, (2.0 * x[:, 0] - 3.0 * x[:, 1]) / 4.0])
     for given in ({}, {"standardize": True}):
         assert_proven(LinearClassifier(l2=0.0, **given).fit(X, y), "logistic", X, y)
+
+
+@pytest.mark.parametrize("power", [4.0, 8.0, 12.75, 14.0])
+@pytest.mark.parametrize("solver", ["auto", LBFGS()], ids=["auto", "lbfgs"])
+def test_confident_rows_do_not_hide_rounding(power, solver):
+    """Two rows of weight 1 and two of weight e on the other sides: the infimum is known."""
+    e = LONG(10.0) ** LONG(-power)
+    weight = np.array([1.0, 1.0, float(e), float(e)])
+    clf = LinearClassifier(l2=0.0, tol=1e-4, solver=solver)
+    clf.fit([[1.0], [-1.0], [1.0], [-1.0]], [1, 0, 0, 1], sample_weight=weight)
+    e = LONG(float(e))
+    p = e / (1 + e)  # of the wrong class, on both sides
+    least = -p * np.log(p) - (1 - p) * np.log1p(-p)
+    if clf.gap_ is not None:
+        assert LONG(clf.objective_) - LONG(clf.gap_) <= least * (1 + LONG(1e-15))
+    assert clf.objective_ >= least * (1 - LONG(1e-12))

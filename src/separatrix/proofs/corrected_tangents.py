@@ -81,7 +81,9 @@ def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
     conjugates = binary.conjugate(alpha)
     if binary.log_likelihood:
         rest = -binary.slope(-m) + curvature * turn  # 1 - alpha, without cancellation
-        conjugates = -entr(alpha) - entr(rest)  # infinite below 0
+        # By the smaller of the two: the other is 1 up to rounding, whose logarithm has no digits.
+        small = np.minimum(alpha, rest)
+        conjugates = np.where(small >= 0.0, xlog1py(1.0 - small, -small) - entr(small), np.inf)
         distances = np.minimum(alpha, rest)
         steepness = np.abs(np.log(alpha / rest)) + NEARBY
     else:

@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_python(capsys):
     assert rows is not None
     assert found["data"]["held_out_rows"] > 0
     numbers = found["inference"]
-    assert numbers["names"] == ["size", "height", "intercept"]
+    assert numbers["names"] == ["size", "height", "(intercept)"]
     np.testing.assert_allclose(numbers["coef"], [*clf.coef_[0], *clf.intercept_])
     assert numbers["level"] == 0.9
     assert found["test"]["degrees"] == 1

@@ -51,11 +51,12 @@ def inference(
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Summing over the rows of the fit")
         of = judged(estimator, paths, target, format)
+        labels = {str(label): label for label in estimator.classes_.tolist()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the table has the same notes
             found = separatrix.inference(
                 estimator, of.rows, covariance="sandwich" if robust else "model", level=level,
-                reference=reference,
+                reference=labels.get(reference or "", reference),
             )  # fmt: skip
         ratio = None
         if test is not None:

@@ -80,7 +80,7 @@ def inference(
                      coef  std. error       z        p     95 % interval
     mean radius    -1.057      0.1015  -10.42  <0.0001   -1.256  -0.8582
     mean texture  -0.2181     0.03707   -5.89  <0.0001  -0.2908  -0.1455
-    intercept       19.85       1.774   11.19  <0.0001    16.37    23.33
+    (intercept)     19.85       1.774   11.19  <0.0001    16.37    23.33
     <BLANKLINE>
     rows 569, parameters 3, log-likelihood -145.562, AIC 297.123, BIC 310.155
     Standard errors: from the model.
@@ -89,7 +89,8 @@ def inference(
     if not share < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
     found = fitted_likelihood(model, X, y, sample_weight, reference)
-    asked = checked(covariance, weights, small_sample, groups, found.source.n_rows)
+    n = 0 if groups is None else found.source.length
+    asked = checked(covariance, weights, small_sample, groups, n, sample_weight)
     if asked.kind == "model" and found.clf.class_weight is not None:
         raise ValueError(
             "class_weight changes the likelihood, so the covariance of the model is wrong; use "
@@ -98,7 +99,7 @@ def inference(
     names = found.clf.coef_names_
     _refuse_collinear(found, names)
     known = estimated(found, asked)
-    notes = tuple(_notes(found, known))
+    notes = tuple(_notes(found, asked, known))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     kind = _words(found, asked)
@@ -132,9 +133,14 @@ def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
     )
 
 
-def _notes(found: FittedLikelihood, known: Estimated) -> list[str]:
-    notes = []
-    share = np.count_nonzero(found.free) / known.n
+def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list[str]:
+    notes, parameters = [], np.count_nonzero(found.free)
+    if asked.kind == "cluster" and asked.count <= parameters:
+        notes.append(
+            f"there are {asked.count} clusters for {parameters} parameters, so the covariance is "
+            "singular and its standard errors are too small"
+        )
+    share = parameters / known.n
     if share > MANY and not found.penalised and not found.squared:
         notes.append(
             f"there are {share:.2g} parameters per row; above {MANY:g} the standard errors of "

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ...numeric.threads import one_blas_thread
-from ...numeric.types import Array, Ints
+from ...numeric.types import AnyArray, Array, Ints
 from .fitted import FittedLikelihood
 from .sums import ClusterGradients, GradientProducts
 
@@ -71,7 +71,7 @@ def estimated(found: FittedLikelihood, asked: Covariance) -> Estimated:
         effective = float(np.trace(shrunk))
         scale = _scale(found, n - effective)
         if asked.kind == "model":
-            middle = losses if scale == 1.0 else 2.0 * scale * losses
+            middle = 2.0 * scale * losses if found.squared else losses
         else:
             middle = _middle(found, asked, n)[at]
         inside = cho_solve(factor, cho_solve(factor, middle).T)
@@ -88,7 +88,7 @@ def estimated(found: FittedLikelihood, asked: Covariance) -> Estimated:
 
 def _rows(found: FittedLikelihood, asked: Covariance) -> float:
     if asked.weights == "frequency":
-        return float(found.source.weight_sum)
+        return float(found.n)
     return float(found.source.n_rows)
 
 
@@ -111,7 +111,9 @@ def _middle(found: FittedLikelihood, asked: Covariance, n: float) -> Array:
     if asked.kind == "sandwich":
         power = 1 if asked.weights == "frequency" else 2
         (middle,) = source.total(
-            GradientProducts(objective.loss, found.weights, found.standardization, power)
+            GradientProducts(
+                objective.loss, found.weights, found.standardization, power, found.class_weight
+            )
         )
         return middle * (n / _positive(n - p) if asked.small_sample else 1.0)
     clusters, count = asked.clusters, asked.count
@@ -135,10 +137,24 @@ def _positive(degrees: float) -> float:
     return degrees
 
 
-def checked(kind: Any, weights: Any, small_sample: Any, groups: Any, n: int) -> Covariance:
+def _missing(labels: AnyArray) -> bool:
+    """Whether any is NaN, NaT, None or missing in the sense of a library of frames."""
+    if labels.dtype.kind in "mM":
+        return bool(np.isnat(labels).any())
+    if labels.dtype.kind != "O":
+        return labels.dtype.kind == "f" and bool(np.isnan(labels).any())
+    try:
+        return any(label is None or bool(label != label) for label in labels)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def checked(
+    kind: Any, weights: Any, small_sample: Any, groups: Any, n: int, sample_weight: Any = None
+) -> Covariance:
     """The arguments of ``inference`` that choose a covariance."""
     for name, value, allowed in (("covariance", kind, KINDS), ("weights", weights, WEIGHTS)):
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise ValueError(
                 f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
             )
@@ -161,12 +177,21 @@ def checked(kind: Any, weights: Any, small_sample: Any, groups: Any, n: int) -> 
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups has the shape {labels.shape}, expected {(n,)}: one for every row")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
+    present = np.ones(n, dtype=np.bool_)
+    if sample_weight is not None:  # rows of weight 0 are in no cluster
+        present = np.asarray(sample_weight) != 0.0
+    labels = labels[present]
+    if _missing(labels):
         raise ValueError("groups has missing values; give every row a cluster")
-    _, clusters = np.unique(labels, return_inverse=True)
-    if clusters.max(initial=0) == 0:
+    try:
+        _, numbers = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("groups mixes types; name all clusters by numbers or by text") from error
+    if numbers.max(initial=0) == 0:
         raise ValueError(
             "groups has a single cluster, and a covariance needs several: use "
             "covariance='sandwich' for independent rows"
         )
-    return Covariance(kind, weights, bool(small_sample), clusters.astype(np.int64))
+    clusters = np.zeros(n, dtype=np.int64)  # any number will do where the gradient is 0
+    clusters[present] = numbers
+    return Covariance(kind, weights, bool(small_sample), clusters)

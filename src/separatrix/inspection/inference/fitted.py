@@ -24,6 +24,7 @@ from ..diagnose.unwrapping import penalty_of_fit
 
 MOST_VARIABLES = 4000  # whose second derivative is in memory
 SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
+TINY = 1e-12  # J of a perfect fit is only rounding
 MIN_PIVOT = 1e-12  # squared, for a diagonal of 1: what remains of a dependent variable
 PART = 1e-6  # of the largest coefficient of a combination: smaller ones are rounding
 
@@ -40,6 +41,10 @@ class FittedLikelihood:
     """The given estimator: the classifier or a pipeline that ends in it."""
     clf: Any
     source: Source
+    n: float
+    """Sum of the weights of the rows, without those of classes."""
+    class_weight: Array | None
+    """The factor of each class in the weights of ``source``; None: 1."""
     objective: Objective
     """Without the penalty, for the features as given."""
     weights: Array
@@ -66,14 +71,14 @@ class FittedLikelihood:
     def free(self) -> AnyArray:
         """Variables that the losses and the penalty determine, (k (d + 1),).
 
-        The softmax does not change if all scores shift together: without a penalty the variables
-        of the reference class are fixed at 0, with one its bias.
+        The softmax does not change if the same is added to a variable of all classes: without a
+        penalty on it, that of the reference class is fixed at 0.
         """
         k, width = self.weights.shape
         free = np.ones((k, width), dtype=np.bool_)
         free[:, -1] = self.objective.intercept
         if k > 1:
-            free[self.reference, slice(-1, None) if self.penalised else slice(None)] = False
+            free[self.reference] &= self.penalty.reshape(k, width)[self.reference] > 0.0
         return free.ravel()
 
     @property
@@ -118,8 +123,11 @@ def fitted_likelihood(
     clf = model.steps[-1][1] if hasattr(model, "steps") else model
     _check_model(clf)
     source = training_rows(model, clf, X, y, sample_weight)
+    n, factors = source.weight_sum, None
     if clf.class_weight is not None:
+        before = np.asarray(source.class_weight_sums())
         source = reweighted(source, clf.class_weight)
+        factors = np.asarray(source.class_weight_sums()) / before
     loss = get_loss(clf.loss).for_classes(len(clf.classes_))
     objective = Objective(loss, L2(0.0), source, clf.fit_intercept)
     W = np.column_stack([dense(clf.coef_), clf.intercept_])
@@ -133,7 +141,7 @@ def fitted_likelihood(
         loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
     penalty = _penalty(clf, W.shape)
     value = float(loss_sum) / source.weight_sum + 0.5 * float(np.sum(penalty * W**2))
-    if not abs(value - clf.objective_) <= SAME * abs(clf.objective_):
+    if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
         raise ValueError(
             f"the objective on these rows is {value:.6g}, but the fit reached "
             f"{clf.objective_:.6g}: pass the X, y and sample_weight of the fit"
@@ -146,6 +154,8 @@ def fitted_likelihood(
         model,
         clf,
         source,
+        n,
+        factors,
         objective,
         W,
         float(loss_sum),
@@ -176,8 +186,7 @@ def _check_model(clf: Any) -> None:
             "classes; use loss='logistic' (softmax for more than two classes), or for two classes "
             "'squared'"
         )
-    penalty = penalty_of_fit(clf)
-    if not penalty.smooth:
+    if penalty_of_fit(clf).l1 > 0.0:
         raise ValueError(
             "after selection by l1 the usual standard errors are wrong: they ignore that the "
             "features were chosen on the same rows; use l2, or select on other rows and fit the "

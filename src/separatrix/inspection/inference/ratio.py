@@ -103,8 +103,10 @@ def _least(objective: Objective, start: Array) -> float:
 
 
 def _numbers(features: Any, names: list[str]) -> Ints:
-    asked = [features] if isinstance(features, (str, int, np.integer)) else list(features)
-    if not asked:
+    asked = [features] if isinstance(features, (str, int, np.integer)) else features
+    if not isinstance(asked, (list, tuple, np.ndarray)):
+        raise TypeError(f"features must be a name, a number or a list of these, got {features!r}")
+    if not len(asked):
         raise ValueError("features is empty; name at least one feature to test")
     found = []
     for one in asked:

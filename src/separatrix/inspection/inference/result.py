@@ -18,7 +18,7 @@ from .prediction import probability_limits
 from .ratio import LikelihoodRatio, likelihood_ratio
 from .text import table
 
-INTERCEPT = "intercept"  # its name in the table
+INTERCEPT = "(intercept)"  # its name in the table
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,11 +41,11 @@ class Inference:
     >>> x, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.r_[[0] * 15, [1] * 5, [0] * 8, [1] * 12]
     >>> found = inference(LinearClassifier(l2=0.0).fit(x, y), x, y)
     >>> found.names, found.coef.round(4), found.standard_errors.round(4)
-    (('x0', 'intercept'), array([ 1.5041, -1.0986]), array([0.6892, 0.5164]))
+    (('x0', '(intercept)'), array([ 1.5041, -1.0986]), array([0.6892, 0.5164]))
     """
 
     names: tuple[str, ...]
-    """The feature of each coefficient, or "intercept"."""
+    """The feature of each coefficient, or "(intercept)"."""
     classes: tuple[Any, ...]
     """The class of each coefficient; empty for two classes."""
     reference: Any

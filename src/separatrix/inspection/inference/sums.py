@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data import Block, Sum
+from ...data.labels import class_numbers
 from ...losses import Loss
 from ...numeric.standardization import Standardization
 from ...numeric.types import Array, Ints
@@ -19,17 +20,22 @@ from ...rows import host_rows_of
 class GradientProducts(Sum[tuple[Array]]):
     """``sum c_i^p g_i g_i'`` with g_i the gradient of row i's loss in the standardised variables.
 
-    The power p is 1 if a weight counts repetitions, and 2 if it is a sampling weight.
+    The power p is 1 if a weight counts repetitions, and 2 if it is a sampling weight. Weights of
+    classes multiply the gradient, so they are always squared.
     """
 
     loss: Loss
     W: Array
     standardization: Standardization
     power: int
+    class_weight: Array | None = None
+    """The factor of each class that is part of the weights; None: 1."""
 
     def of(self, block: Block) -> tuple[Array]:
         """(k (d + 1), k (d + 1))."""
         rows, weight = block.rows, block.weights**self.power
+        if self.power == 1 and self.class_weight is not None:
+            weight = weight * self.class_weight[class_numbers(block.y, len(self.class_weight))]
         slopes = self.loss.gradient(block.y, rows.scores(self.W))
 
         def products(a: int, b: int) -> Array:
