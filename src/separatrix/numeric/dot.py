@@ -27,7 +27,8 @@ def dot(a: Array, b: Array) -> float:
 
 def scaled_square(v: Array, by: float = 1.0, over: float = 1.0) -> float:
     """``by * |v|^2 / over``, also if |v|^2 alone overflows or underflows."""
-    square = dot(v, v)
+    # Called for every bound of a small fit, so without another layer.
+    square = float(np.vdot(v, v)) if v.size <= ONE_THREAD_DOT else dot(v, v)
     if SAFE_SQUARE < square < np.inf:
         return by * square / over
     with np.errstate(over="ignore"):
