@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import oracles
 import pytest
@@ -135,3 +137,12 @@ def test_kinks_away_from_memory_end_with_a_proof(tol):
     assert proven.stop == "optimal"
     lowest = in_memory.value(proven.weights)[0]
     assert in_memory.value(result.weights)[0] == pytest.approx(lowest, rel=max(tol, 1e-8))
+
+
+def test_rows_of_a_source_in_memory_are_wrapped_once():
+    source = ArraySource(np.eye(3), np.array([-1.0, 1.0, 1.0]), np.array([0, 1]))
+    (block,), (visit,) = source.blocks(), source.visits()
+    assert block.rows is visit.block.rows
+    other = block._replace(X=np.zeros((3, 3)))
+    assert not other.rows.X.any()
+    assert pickle.loads(pickle.dumps(block)).rows.X.tolist() == np.eye(3).tolist()

@@ -10,8 +10,8 @@ from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Rows, RowsLike, rows_of
-from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
+from ..rows import Rows, RowsLike, Storage, rows_of
+from .blocks import Block, KeptBlock, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Source
 from .subset import Subset
@@ -68,6 +68,7 @@ class ArraySource(InBlocks):
     ) -> None:
         check_numbers(y, len(classes))
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
+        self._whole = KeptBlock(X, y, weight, 0)
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
         self.stored = rows_of(X)
@@ -96,6 +97,14 @@ class ArraySource(InBlocks):
 
     # Asked for by every bound, and by every pass in random order.
     @cached_property
+    def storage(self) -> Storage:
+        return self.stored.storage
+
+    @cached_property
+    def offset(self) -> AnyArray | float:
+        return self.stored.offset
+
+    @cached_property
     def rounding(self) -> float:
         return self.stored.rounding
 
@@ -114,7 +123,7 @@ class ArraySource(InBlocks):
         return self.stored.take(some).mean()
 
     def blocks(self) -> Iterator[Block]:
-        yield Block(self.X, self.y, self.weight, 0)
+        yield self._whole
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
         """All rows of non-zero weight as one block, in storage order or in a random order."""
@@ -122,7 +131,7 @@ class ArraySource(InBlocks):
         if shuffle is not None and (self.n_rows > 1 or shuffle.passes > 1):
             drawn = self._prefetched_permutation(shuffle)
             order = drawn if order is None else order[drawn]
-        yield Visit(Block(self.X, self.y, self.weight, 0), order)
+        yield Visit(self._whole, order)
 
     def _prefetched_permutation(self, shuffle: Shuffle) -> Ints:
         """A random order; the next one is drawn on another thread meanwhile."""
@@ -158,7 +167,7 @@ class ArraySource(InBlocks):
     @cached_property
     def _parts(self) -> list[Block]:
         if len(self.y) * self.row_bytes <= BLOCK_BYTES:
-            return [Block(self.X, self.y, self.weight, 0)]
+            return [self._whole]
         return [self.block(at) for at in self.slices_of(len(self.y))]
 
     @cached_property
@@ -171,7 +180,7 @@ class ArraySource(InBlocks):
         """The sum over blocks, which depend only on the shape of X."""
         if sum.batch_rows is not None and self.stored.on_threads:
             return super().total(sum)
-        whole = Block(self.X, self.y, self.weight, 0)
+        whole = self._whole
         if sum.few_numbers and not self.stored.on_threads:  # one worker, as fast as it can be
             return sum.of(whole)
         parts = self._parts

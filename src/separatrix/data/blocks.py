@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
+from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array, Ints
 from ..rows import DenseRows, Rows, RowsLike, concatenate_rows
 from .thresholds import GROUP, NEIGHBOURS_BYTES
@@ -82,6 +83,15 @@ class Block(NamedTuple):
         weight = None if self.weight is None else self.weight[start:stop]
         X = self.rows.part(start, stop).X
         return Block(X, self.y[start:stop], weight, self.start + start)
+
+
+class KeptBlock(Block):
+    """A block that its source yields again and again, so that its rows are wrapped only once."""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Its rows with their sums and visits."""
+        return super().rows
 
 
 class Visit(NamedTuple):

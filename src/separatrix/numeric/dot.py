@@ -27,9 +27,12 @@ def dot(a: Array, b: Array) -> float:
 
 def scaled_square(v: Array, by: float = 1.0, over: float = 1.0) -> float:
     """``by * |v|^2 / over``, also if |v|^2 alone overflows or underflows."""
-    square = dot(v, v)
+    # Called for every bound of a small fit, so without another layer.
+    square = float(np.vdot(v, v)) if v.size <= ONE_THREAD_DOT else dot(v, v)
     if SAFE_SQUARE < square < np.inf:
         return by * square / over
+    if square == 0.0 and not v.any():  # the start of most fits
+        return 0.0
     with np.errstate(over="ignore"):
         scaled = v * (np.sqrt(by) / np.sqrt(over))
     return dot(scaled, scaled)

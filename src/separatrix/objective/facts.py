@@ -79,8 +79,13 @@ class DataFacts:
         if self.source.storage == "csr" and isinstance(self.source, InMemory):
             self.row_norm2  # noqa: B018 (computes and caches it)
         known = self.known_mean_square
+        return self._square_of_moments if known is None else known
+
+    @cached_property
+    def _square_of_moments(self) -> float:
+        """``mean_square`` from the moments; a bound of every pass needs it."""
         try:
-            return self.moments.mean_square if known is None else known
+            return self.moments.mean_square
         except ValueError:
             return np.inf
 

@@ -19,7 +19,7 @@ class Moments(NamedTuple):
     @property
     def mean_square(self) -> float:
         """Weighted mean of |x|^2."""
-        return float(np.sum(self.mean**2 + self.deviation**2))
+        return float((self.mean**2 + self.deviation**2).sum())
 
 
 def refuse_underflow(moments: Moments, sums: Array) -> None:

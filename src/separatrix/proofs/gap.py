@@ -29,6 +29,7 @@ from .nonsmooth_bound import nonsmooth_lower_bound
 from .rounding import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
 from .sampled_bound import SampledBound, bound_sample, share_of
 from .smooth_bound import (
+    PenaltyAt,
     feasible_lower_bound,
     gap_without_bias,
     newton_in_bias,
@@ -304,10 +305,10 @@ class GapTracker:
         where it costs more than a step if one more step like the last is enough.
         """
         objective = self.objective
-        if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
-            return
         enough = max(self.tol, LEAST) * at.value
         if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
+            return
+        if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
             return
         sample = bound_sample(self.objective)
         if sample is None:
@@ -345,9 +346,11 @@ class GapTracker:
         self.reads -= EXACT_READS
         exact = self.given.tangents(self.given.weights(W), alpha)
         self._at_returned(exact.value)
-        loss_mean = exact.value - objective.penalty.value(W)
+        penalty = PenaltyAt.of(objective, W)
+        loss_mean = exact.value - penalty.value
         allowance = SUMS * (loss_mean + abs(exact.conjugate)) + underflow(objective, W)
-        self._raise(*feasible_lower_bound(objective, W, exact.gradient, exact.conjugate, allowance))
+        bound = feasible_lower_bound(objective, exact.gradient, exact.conjugate, penalty, allowance)
+        self._raise(*bound)
 
     def _at_returned(self, value: float) -> None:
         """Exact J at the returned weights."""

@@ -29,6 +29,7 @@ from ..objective import Evaluation, Objective
 from ..objective.curvature_sample import hessian_sample
 from ..penalties import L2
 from .smooth_bound import (
+    PenaltyAt,
     conjugate_rounding,
     feasible_lower_bound,
     gradient_without_bias,
@@ -86,9 +87,12 @@ class SampledBound:
         self.here = self.then
         # The penalty's gradient is in both terms.
         self.slope = self.at.gradient / self.share - self.here.gradient
-        self.conjugate = mean_conjugate(objective, W, self.at) / self.share
-        self.conjugate -= mean_conjugate(self.part, W, self.here)
-        self.rounding = 2.0 * conjugate_rounding(objective, W, self.at)  # of all rows, of the rest
+        penalty = PenaltyAt.of(objective, W)
+        conjugate = mean_conjugate(W, self.at, penalty)
+        self.conjugate = conjugate / self.share
+        self.conjugate -= mean_conjugate(W, self.here, PenaltyAt.of(self.part, W))
+        # Of all rows, and of the rest.
+        self.rounding = 2.0 * conjugate_rounding(objective, W, self.at, penalty, conjugate)
         self._prove()
 
     def climb(self, enough: float, most_reads: float) -> tuple[float, float]:
@@ -143,12 +147,15 @@ class SampledBound:
 
     def _prove(self) -> None:
         """Bound from the sample's slopes at the current point and those of all other rows at W."""
+        objective, U = self.objective, self.U
         gradient = self.share * (self.then.gradient + self.slope)
-        conjugate = self.share * (mean_conjugate(self.part, self.U, self.then) + self.conjugate)
-        whole = Evaluation(self.at.value, gradient, 0.0)
-        rounding = self.rounding + conjugate_rounding(self.objective, self.U, whole)
+        of_part = mean_conjugate(U, self.then, PenaltyAt.of(self.part, U))
+        conjugate = self.share * (of_part + self.conjugate)
+        whole, penalty = Evaluation(self.at.value, gradient, 0.0), PenaltyAt.of(objective, U)
+        own = mean_conjugate(U, whole, penalty)
+        rounding = self.rounding + conjugate_rounding(objective, U, whole, penalty, own)
         found, allowance, _ = feasible_lower_bound(
-            self.objective, self.U, gradient, conjugate, rounding
+            objective, gradient, conjugate, penalty, rounding
         )
         if found - allowance > self.bound - self.allowance:
             self.bound, self.allowance = found, allowance

@@ -41,6 +41,18 @@ MANY_CLASSES = 100  # a factor takes a tenth of the time of singular values
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the smallest
 
 
+class PenaltyAt(NamedTuple):
+    """The penalty and its gradient at some weights, which every part of a bound needs."""
+
+    value: float
+    gradient: Array
+
+    @classmethod
+    def of(cls, objective: Objective, W: Array) -> PenaltyAt:
+        """At W."""
+        return cls(objective.penalty.value(W), objective.penalty.gradient(W))
+
+
 def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
     """The approximate gradient with respect to w once the biases are at their optimum."""
     mean = objective.row_sum[:-1] / objective.source.weight_sum
@@ -54,8 +66,9 @@ def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
     if penalty.smooth:
         return penalty.conjugate(gradient_without_bias(objective, at.gradient))
     mean = objective.row_sum[:-1] / objective.source.weight_sum
-    G = at.gradient[:, :-1] - penalty.gradient(W)[:, :-1] - at.gradient[:, -1:] * mean
-    return at.value - scaled_bound(penalty, -mean_conjugate(objective, W, at), G)[0]
+    there = PenaltyAt.of(objective, W)
+    G = at.gradient[:, :-1] - there.gradient[:, :-1] - at.gradient[:, -1:] * mean
+    return at.value - scaled_bound(penalty, -mean_conjugate(W, at, there), G)[0]
 
 
 def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
@@ -89,42 +102,44 @@ class LowerBound(NamedTuple):
 
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
     """A lower bound on the minimum of J from its value and gradient at W."""
-    conjugate = mean_conjugate(objective, W, at)
-    allowance = conjugate_rounding(objective, W, at, conjugate) + rounding_of_scale(objective, at)
-    return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
+    penalty = PenaltyAt.of(objective, W)
+    conjugate = mean_conjugate(W, at, penalty)
+    allowance = conjugate_rounding(objective, W, at, penalty, conjugate)
+    allowance += rounding_of_scale(objective, at)
+    return feasible_lower_bound(objective, at.gradient, conjugate, penalty, allowance)
 
 
-def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
+def mean_conjugate(W: Array, at: Evaluation, penalty: PenaltyAt) -> float:
     """Mean conjugate of the slopes at W: phi*(slope) = m * slope - phi(m)."""
-    G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
+    G = at.gradient[:, :-1] - penalty.gradient[:, :-1]
     along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
-    return along - (at.value - objective.penalty.value(W))
+    return along - (at.value - penalty.value)
 
 
 def conjugate_rounding(
-    objective: Objective, W: Array, at: Evaluation, conjugate: float | None = None
+    objective: Objective, W: Array, at: Evaluation, penalty: PenaltyAt, conjugate: float
 ) -> float:
     """Rounding error of the mean conjugate.
 
     J and its gradient are rounded relative to the penalty, which is subtracted from both.
     """
-    conjugate = mean_conjugate(objective, W, at) if conjugate is None else conjugate
-    penalty = objective.penalty.value(W)
-    loss_mean = at.value - penalty
+    loss_mean = at.value - penalty.value
     sizes = loss_mean + abs(conjugate + loss_mean)
-    return sum_rounding(objective) * sizes + 2.0 * EPS * penalty + rounding(objective, W, loss_mean)
+    of_penalty = 2.0 * EPS * penalty.value
+    return sum_rounding(objective) * sizes + of_penalty + rounding(objective, W, loss_mean)
 
 
 def feasible_lower_bound(
-    objective: Objective, W: Array, gradient: Array, conjugate: float, allowance: float
+    objective: Objective, gradient: Array, conjugate: float, at: PenaltyAt, allowance: float
 ) -> LowerBound:
-    """The bound from tangents, given the gradient of their slopes at W and their mean conjugate.
+    """The bound from tangents, given the gradient of J with their slopes and their mean conjugate.
 
-    ``allowance`` is the rounding error of the conjugate.
+    ``at`` is the penalty where the gradient was computed, ``allowance`` the rounding error of the
+    conjugate.
     """
     penalty = objective.penalty
-    G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
-    allowance += EPS * penalty.value(W)  # the gradient is rounded relative to the penalty's
+    G = gradient[:, :-1] - at.gradient[:, :-1]
+    allowance += EPS * at.value  # the gradient is rounded relative to the penalty's
     if not penalty.smooth and objective.loss.column_loss is not None:
         found, V = _bound_of_columns(objective, G, gradient[:, -1], conjugate)
         allowance += SUMS * abs(found + conjugate)

@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike
 
 from ..loops import (
     MulticlassEpochResult,
-    OnlineWeights,
     PassResult,
     RoundResult,
     ScreeningState,
@@ -364,16 +363,14 @@ class Visits(ABC):
     def screening_state(self, k: int) -> ScreeningState | None:
         """Screening state of the perceptron for these rows, with k rows of weights."""
 
+    @property
     @abstractmethod
-    def online_pass(
-        self,
-        y: AnyArray,
-        loss: Loss,
-        weights: OnlineWeights,
-        screening: ScreeningState | None = None,
-        **numbers: Any,
-    ) -> PassResult:
-        """Visit rows in an order and update the weights after every batch."""
+    def online_pass(self) -> Callable[..., PassResult]:
+        """Visits rows in an order and updates the weights after every batch.
+
+        :func:`separatrix.loops.online_pass` of these rows, without a layer of its own: short passes
+        would notice it.
+        """
 
     @abstractmethod
     def ascent_round(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -221,15 +223,9 @@ class HostRows(Rows, Visits):
     def screening_state(self, k: int) -> loops.ScreeningState | None:
         return loops.screening_state(self.X, k)
 
-    def online_pass(
-        self,
-        y: AnyArray,
-        loss: Loss,
-        weights: loops.OnlineWeights,
-        screening: loops.ScreeningState | None = None,
-        **numbers: Any,
-    ) -> loops.PassResult:
-        return loops.online_pass(self.X, y, loss, weights, screening, **numbers)
+    @property
+    def online_pass(self) -> Callable[..., loops.PassResult]:
+        return partial(loops.online_pass, self.X)
 
     def column_model(
         self, curvature: Array, ridge: Array, thresholds: Array, bias: bool
