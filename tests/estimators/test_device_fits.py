@@ -64,7 +64,7 @@ def test_a_fit_on_a_device_is_the_fit_on_the_host(k):
 @pytest.mark.slow
 @pytest.mark.parametrize("standardize", [False, True])
 def test_lbfgs_with_vectors_on_the_device(standardize, monkeypatch):
-    monkeypatch.setattr("separatrix.rows.device.base.HOST_WEIGHTS", 0)
+    monkeypatch.setattr("separatrix.rows.device.vectors.HOST_WEIGHTS", 0)
     ours, theirs, *_ = pair(k=3, solver=sx.LBFGS(), standardize=standardize)
     assert ours.stop_ == theirs.stop_ == "optimal"
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-12)
