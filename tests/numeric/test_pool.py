@@ -74,7 +74,7 @@ file.write_text("a,b,y\\n" + "".join(f"{a:.3f},{b:.3f},{c}\\n" for a, b, c in
                 zip(X[:9000, 0], X[:9000, 1], y[:9000])))
 # Everything is imported before the fork: some libraries hang if imported without memory.
 public = [getattr(separatrix, name) for name in separatrix.__all__]
-# Arrow's allocator takes thread-local memory at its first use, without which glibc ends the process.
+# Arrow's allocator takes memory of its thread at the first use; without it glibc ends the process.
 separatrix.read(file, target="y", block_rows=4096)
 fits = [
     lambda: separatrix.LinearClassifier(max_iter=2, n_jobs=4).fit(X, y),
