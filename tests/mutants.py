@@ -64,7 +64,7 @@ MUTANTS = [
     Mutant("fewest", "step.mistakes < self.fewest", "step.mistakes <= self.fewest"),
     Mutant("rest", "bool(self.space.distance(step, before) <= least)", "True"),
     # bounds
-    Mutant("conjugate", "along - (at.value - objective.penalty.value(W))", "along - at.value"),
+    Mutant("conjugate", "along - (at.value - penalty.value)", "along - at.value"),
     Mutant("dual-scale", "return s * gain - penalty.c", "return gain - penalty.c"),
     Mutant("screening", "(nearest + radius * spread)", "(nearest + 0.5 * radius * spread)"),
     Mutant("mistake-bound", "gamma) ** 2 / 2 - a", "gamma) ** 2 / 2 + a"),
