@@ -92,7 +92,7 @@ void test_csv() {
     check(!Table(refused, 1).parse(), std::string("csv: refused ") + refused);
 }
 
-// Eight and sixteen bytes at once, beside one after another.
+// Eight and sixteen bytes at once, compared with one after another.
 void test_bytes() {
   for (int i = 0; i < 20000; ++i) {
     std::vector<char> text(16);
@@ -111,7 +111,7 @@ void test_bytes() {
   }
 }
 
-// All that is a number of this form, beside strtod; all else is refused.
+// Every number of this form, compared with strtod; everything else is refused.
 void test_short_decimals() {
   const std::string letters = "0123456789.-+e ";
   int64_t accepted = 0;
