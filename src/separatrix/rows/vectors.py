@@ -63,13 +63,17 @@ class HostVectors(VectorSpace):
         """By LAPACK, one class after another.
 
         For several right-hand sides BLAS starts its threads, which for small problems takes longer
-        than the solution.
+        than the solution. SciPy's function checks its arguments for every class, which takes longer
+        still.
         """
-        of_class = factors if len(factors) > 1 else [factors[0]] * len(right)
-        return np.array([
-            scipy.linalg.solve_triangular(R, each, trans=trans, check_finite=False)
-            for R, each in zip(of_class, right.astype(factors[0].dtype), strict=True)
-        ], dtype=np.float64)  # fmt: skip
+        right = right.astype(factors[0].dtype)
+        (solve,) = scipy.linalg.get_lapack_funcs(("trtrs",), (factors[0], right))
+        found = np.empty(right.shape)
+        for c, each in enumerate(right):
+            found[c], info = solve(factors[c if len(factors) > 1 else 0], each, trans=trans)
+            if info:
+                raise np.linalg.LinAlgError(f"class {c}: the triangular factor is singular")
+        return found
 
 
 HOST = HostVectors()
