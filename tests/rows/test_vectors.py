@@ -86,13 +86,22 @@ def test_the_space_is_that_of_the_rows():
 @pytest.mark.parametrize("trans", [0, 1])
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_triangular_systems_of_the_host(trans, count, dtype):
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_triangular_systems_of_the_host(trans, count, dtype, order):
     rng = np.random.default_rng(0)
-    factors = [np.triu(rng.random((4, 4)) + np.eye(4)).astype(dtype) for _ in range(count)]
+    factors = [
+        np.triu(rng.random((4, 4)) + np.eye(4)).astype(dtype, order=order) for _ in range(count)
+    ]
     right = rng.random((3, 4))
     found = HOST.solve_triangular(factors, right, trans)
     assert found.dtype == np.float64
     for R, b, x in zip(factors * (3 // count), right, found, strict=True):
         matrix = R.T if trans else R
         np.testing.assert_allclose(matrix @ x, b, atol=1e-13 if dtype == np.float64 else 1e-5)
-        assert np.array_equal(x, scipy.linalg.solve_triangular(R, b.astype(dtype), trans=trans))
+        if order == "F":  # as a factorisation returns it: the same call of LAPACK
+            assert np.array_equal(x, scipy.linalg.solve_triangular(R, b.astype(dtype), trans=trans))
+
+
+def test_a_singular_triangular_factor():
+    with pytest.raises(np.linalg.LinAlgError, match="class 1"):
+        HOST.solve_triangular([np.eye(2), np.diag([1.0, 0.0])], np.ones((2, 2)), 0)
