@@ -40,6 +40,19 @@ def exact(X):
     return [np.array([Fraction(v) for v in column], dtype=object) for column in X.T]
 
 
+def test_a_wide_table_under_a_penalty_is_factored_once(monkeypatch):
+    def stacked(*_):
+        raise AssertionError("rows and penalty were factored together, in time d^3")
+
+    monkeypatch.setattr(least_squares, "_with_equal_scales", stacked)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 60)), np.arange(20) % 2
+    clf = LinearClassifier("squared", l2=1e-4).fit(X, y)  # centred: rank 19 of 20
+    centred, target = X - X.mean(axis=0), 2.0 * y - 1.0
+    dual = np.linalg.solve(centred @ centred.T + 20 * 1e-4 * np.eye(20), target - target.mean())
+    np.testing.assert_allclose(clf.coef_[0], centred.T @ dual, rtol=1e-10, atol=1e-13)
+
+
 @pytest.mark.parametrize("scale", [1e-155, 1e-160, 1e-162, 1e-170, 1e-200, 1e-300])
 @pytest.mark.parametrize("shape", [(40, 3), (6, 9)])
 @pytest.mark.parametrize("intercept", [True, False])

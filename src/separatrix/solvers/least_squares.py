@@ -208,7 +208,9 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
     cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
-    if not keep.all() and (found := _with_equal_scales(A, B, l2, int(keep.sum()))) is not None:
+    # Under a penalty, a direction that is left out is worth at most s^2 / l2 of J.
+    counts = not keep.all() and not cut**2 <= EPS * l2
+    if counts and (found := _with_equal_scales(A, B, l2, int(keep.sum()))) is not None:
         return found
     shrunk = np.zeros_like(s)
     kept = s[keep]
@@ -228,11 +230,10 @@ def _with_equal_scales(A: Array, B: Array, l2: float, rank: int) -> Array | None
     """
     size = np.hypot(np.abs(A).max(axis=0, initial=0.0), np.sqrt(l2))
     size = np.where(size > 0.0, size, 1.0)
-    stacked = np.vstack([A, np.sqrt(l2) * np.eye(len(size))]) / size
-    right = np.vstack([B, np.zeros((len(size), B.shape[1]))])
-    w, _, found, _ = scipy.linalg.lstsq(
-        stacked, right, cond=EPS * max(stacked.shape), check_finite=False
-    )
+    if l2 > 0.0:
+        A = np.vstack([A, np.sqrt(l2) * np.eye(len(size))])
+        B = np.vstack([B, np.zeros((len(size), B.shape[1]))])
+    w, _, found, _ = scipy.linalg.lstsq(A / size, B, cond=EPS * max(A.shape), check_finite=False)
     return w / size[:, None] if found > rank else None
 
 
