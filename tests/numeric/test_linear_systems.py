@@ -109,11 +109,11 @@ def test_damping_does_not_bend_a_solution_that_the_matrix_tells(ratio):
     Q = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
     H = (Q * [1.0, 0.5, 0.2, ratio]) @ Q.T
     expected = Q @ (Q.T @ np.ones(4) / [1.0, 0.5, 0.2, ratio])
-    found = damped_solve(H, np.ones(4), H.diagonal())
+    found = damped_solve(H, np.ones(4))
     np.testing.assert_allclose(found, expected, rtol=2e-2, atol=1e-2 * np.abs(expected).max())
 
 
 def test_damped_solutions_along_a_flat_direction_are_long():
-    found = damped_solve(np.ones((2, 2)), np.array([1.0, -1.0]), np.ones(2))
+    found = damped_solve(np.ones((2, 2)), np.array([1.0, -1.0]))
     assert found[0] == pytest.approx(-found[1])
     assert found[0] > 1e9

@@ -38,19 +38,24 @@ def solve(hessian: Array, right: Array) -> Array:
     return result
 
 
-def damped_solve(hessian: Array, right: Array, diagonal: Array) -> Array:
+def damped_solve(hessian: Array, right: Array) -> Array:
     """Solve with a share of the diagonal added to the matrix, as small as suffices.
 
     If the matrix is singular the solution is long, so a caller that stops it at the first change of
     sign gets there. Less than the least share would be lost in the rounding of the matrix.
     """
+    scaled, scale = _scaled(hessian)
+    right, damped, diagonal = scale * right, scaled.copy(), scaled.diagonal()
     damping = DAMPING
-    while True:
-        solution = solve(hessian + np.diag(damping * diagonal), right)
-        added = damping * dot(diagonal * solution, solution)
-        if added <= NOTICEABLE * dot(solution, hessian @ solution) or damping <= LEAST_DAMPING:
-            return solution
-        damping *= 0.1
+    with one_blas_thread(float(len(scaled)) ** 3):
+        while True:
+            np.fill_diagonal(damped, diagonal + damping)
+            solution = _inverse(damped)(right)
+            added = damping * dot(solution, solution)
+            noticed = added > NOTICEABLE * dot(solution, scaled @ solution)
+            if not noticed or damping <= LEAST_DAMPING:
+                return scale * solution
+            damping *= 0.1
 
 
 def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:

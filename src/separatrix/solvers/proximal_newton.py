@@ -319,7 +319,7 @@ def newton_step(hessian: Array, thresholds: Array, u: Array, slope: Array) -> fl
     here, H = u[moving], hessian[np.ix_(moving, moving)]
     pull = slope[moving] + thresholds[moving] * sign
     # If H is flat, as for a shift of all classes, the step is long and ends at a sign change.
-    best = here + damped_solve(H, -pull, H.diagonal())
+    best = here + damped_solve(H, -pull)
     crossed = (sign != 0.0) & (sign * best <= 0.0)
     if not np.all(np.isfinite(best)):
         return 0.0
