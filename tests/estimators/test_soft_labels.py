@@ -120,7 +120,8 @@ def test_certain_labels_that_separate_have_no_minimum():
 @pytest.mark.parametrize("kind", ["dense", "float32", "csr", "read-only", "fortran"])
 def test_storages(kind, offset):
     X, P = rows(3)
-    X = (X + [offset, 0.0, 0.0]) if kind in ("dense", "read-only", "fortran") else X
+    if kind in ("dense", "read-only", "fortran"):
+        X[:, 0] += offset
     form = {
         "dense": X, "float32": X.astype(np.float32), "csr": sp.csr_array(X), "fortran":
         np.asfortranarray(X), "read-only": X.copy(),

@@ -111,7 +111,7 @@ class WeightedCopies(WrappedSource):
         """Number of copies whose weight is not 0."""
         if not self.copies.by_position:
             return self.copies.count * self.source.n_rows
-        return self.total(Present())[0]
+        return self.total(PresentRows())[0]
 
     @property
     def length(self) -> int:
@@ -150,7 +150,7 @@ class WeightedCopies(WrappedSource):
 
 
 @dataclass(frozen=True)
-class Present(Sum[tuple[int]]):
+class PresentRows(Sum[tuple[int]]):
     """Number of rows whose weight is not 0."""
 
     def of(self, block: Block) -> tuple[int]:
