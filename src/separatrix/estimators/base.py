@@ -111,9 +111,9 @@ class LinearModel(TrainingRows):
         self.__dict__.pop("decision_", None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        # Warnings of these two name the caller of fit, counting the frames in between.
-        found = self._given_source if isinstance(X, Source) else self._source
-        source = placed_source(found(X, y, sample_weight), self.device)
+        # Warnings of these name the caller of fit, counting the frames in between.
+        found = self._given_source if isinstance(X, Source) else self._labelled_rows
+        source = self._as_trained(placed_source(found(X, y, sample_weight), self.device))
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
@@ -124,6 +124,20 @@ class LinearModel(TrainingRows):
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         return objective, result
+
+    @property
+    def _relabels(self) -> bool:
+        """Whether rows are trained on as weighted copies with other labels."""
+        return False
+
+    @property
+    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
+        """What makes a source of X, y and sample_weight."""
+        return self._source
+
+    def _as_trained(self, source: Source) -> Source:
+        """The rows with the labels that the fit uses, if these are not the given ones."""
+        return source
 
     def _posed(
         self, settings: FitSettings, source: Source, seed: int
@@ -255,7 +269,7 @@ class LinearModel(TrainingRows):
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
             source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
-            features=settings.features, parts=source.parts,
+            features=settings.features, parts=source.parts, relabelled=self._relabels,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,
