@@ -1,0 +1,51 @@
+"""Profile likelihood: intervals of coefficients, and tests of single features."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import chi2
+
+from ....numeric.lazy import cached_property
+from ....numeric.types import Array, Ints
+from ..fitted import FittedLikelihood
+from .chords import ACCURACY, Minimum, answers, minimum
+from .likelihood import Likelihood
+from .questions import Questions
+
+LOOSEST = 1e-6  # relative to the unit: an answer that is less accurate is not given
+
+
+class Profile:
+    """The likelihood of a fit as a function of single coefficients."""
+
+    def __init__(self, found: FittedLikelihood) -> None:
+        self.likelihood = Likelihood(found)
+
+    @cached_property
+    def minimum(self) -> Minimum:
+        """Where the likelihood is largest."""
+        return minimum(self.likelihood)
+
+    def intervals(self, at: Ints, level: float) -> Array:
+        """Intervals of the reported coefficients with these numbers, (m, 2).
+
+        Values are inside whose likelihood ratio is below the quantile of chi-square. NaN where
+        rounding leaves no proof that an end is accurate.
+        """
+        rows = self.likelihood.coefficients[at]
+        sides = np.repeat([-1.0, 1.0], len(rows))
+        asked = Questions(
+            np.concatenate([rows, rows])[:, None], 0.5 * float(chi2.ppf(level, 1)), sides
+        )
+        found = answers(self.likelihood, self.minimum, asked)
+        ends = np.einsum("mp,mp->m", asked.A[:, 0], found.theta)
+        # The likelihood is concave, so errors of it are at least as large as those of an end.
+        return np.where(found.error <= LOOSEST, ends, np.nan).reshape(2, -1).T
+
+    def ratios(self, groups: list[Ints]) -> Array:
+        """Likelihood-ratio statistics that the reported coefficients of each group are all 0."""
+        rows = np.stack([self.likelihood.coefficients[at] for at in groups])
+        found = answers(self.likelihood, self.minimum, Questions(rows, 1.0))
+        statistic = np.maximum(2.0 * (found.value - self.minimum.value), 0.0)
+        allowed = found.error <= LOOSEST * np.maximum(statistic, 1.0)
+        return np.where(allowed, statistic, np.nan)
