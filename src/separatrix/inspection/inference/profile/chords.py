@@ -123,10 +123,11 @@ class _Run:
             step = self._step(open_, losses, least.inverse)
             done = self._judge(open_, losses, step, np.full(len(open_), least.widest))
             size = self._size(step)
-            bad = ~done & (~(size <= SLOW * last[open_]) | (size * size <= ACCURACY))
+            bad = ~done & (~(size <= SLOW * last[open_]) | self._unproven(step))
             slow.append(open_[bad])
-            stray = open_[bad & ~(losses.value <= self.least + STRAY * self.asked.unit)]
-            self.theta[stray] = least.theta
+            if self.asked.side is not None:
+                stray = open_[bad & ~(losses.value <= self.least + STRAY * self.asked.unit)]
+                self.theta[stray] = least.theta
             on = ~done & ~bad
             last[open_] = size
             open_ = open_[on]
@@ -158,7 +159,7 @@ class _Run:
             self.theta[damped] = base[damped] + BACK * (self.theta[damped] - base[damped])
             self.theta[given_up] = base[given_up]
             slow = (size > SLOW * before) & np.isfinite(before)
-            slow |= (size * size <= ACCURACY) & (losses.reach > 0.0)
+            slow |= self._unproven(step) & (losses.reach > 0.0)
             slow &= ~done & ~worse
             on = ~done & ~worse & ~slow
             going = open_[on]
@@ -173,6 +174,10 @@ class _Run:
     def _size(self, step: Step) -> Array:
         unit = self.asked.unit
         return np.maximum(step.miss / unit, np.sqrt(step.decrement / unit))
+
+    def _unproven(self, step: Step) -> AnyArray:
+        """Which steps are small enough, so that only the distance from the centre is too large."""
+        return np.asarray(step.decrement + step.miss <= ACCURACY * self.asked.unit)
 
     def _judge(self, at: Ints, losses: Losses, step: Step, widest: Array) -> AnyArray:
         """Note the value and its error; which questions are answered."""

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.stats import chi2
 
 from ....numeric.lazy import cached_property
 from ....numeric.types import Array, Ints
+from ..covariance import Covariance
 from ..fitted import FittedLikelihood
-from .chords import ACCURACY, Minimum, answers, minimum
+from ..ratio import LikelihoodRatio, refuse_without_likelihood
+from ..reported import Reported
+from .chords import Minimum, answers, minimum
 from .likelihood import Likelihood
 from .questions import Questions
 
 LOOSEST = 1e-6  # relative to the unit: an answer that is less accurate is not given
+
+
+METHODS = ("wald", "profile")
+
+
+def profiled(method: Any, found: FittedLikelihood, asked: Covariance) -> bool:
+    """Whether intervals are computed from the profile likelihood.
+
+    For the squared loss they are the intervals of Student's distribution: both are exact.
+    """
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(
+            f"intervals must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
+        )
+    if method == "wald":
+        return False
+    if found.squared and asked.kind == "model" and not found.penalised:
+        return False
+    refuse_without_likelihood(found, asked)
+    return True
 
 
 class Profile:
@@ -41,6 +66,16 @@ class Profile:
         ends = np.einsum("mp,mp->m", asked.A[:, 0], found.theta)
         # The likelihood is concave, so errors of it are at least as large as those of an end.
         return np.where(found.error <= LOOSEST, ends, np.nan).reshape(2, -1).T
+
+    def tests(self, reported: Reported) -> tuple[LikelihoodRatio, ...]:
+        """Likelihood-ratio tests of every reported feature by itself."""
+        names, width = self.likelihood.found.clf.coef_names_, len(self.likelihood.coefficients)
+        blocks = max(len(self.likelihood.found.weights) - 1, 1)
+        groups = [np.arange(blocks) * (width // blocks) + j for j in reported.features]
+        return tuple(
+            LikelihoodRatio(statistic, blocks, float(chi2.sf(statistic, blocks)), (str(names[j]),))
+            for j, statistic in zip(reported.features, self.ratios(groups).tolist(), strict=True)
+        )
 
     def ratios(self, groups: list[Ints]) -> Array:
         """Likelihood-ratio statistics that the reported coefficients of each group are all 0."""

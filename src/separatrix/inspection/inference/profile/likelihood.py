@@ -49,10 +49,10 @@ class Likelihood:
     def coefficients(self) -> Array:
         """Rows that map the free variables to the reported coefficients."""
         found = self.found
-        rows: Array = (found.units @ found.contrasts)[:, self.free]
+        rows = (found.units @ found.contrasts)[:, self.free]
         width = found.weights.shape[1]
         kept = np.arange(len(rows)) % width < width - (not found.objective.intercept)
-        return rows[kept]
+        return np.asarray(rows[kept])
 
     def at(self, theta: Array, centres: Array) -> Losses:
         """The losses at candidates (m, p), in one pass over the rows."""
@@ -89,7 +89,9 @@ class Likelihood:
         for block in np.unique(blocks):
             inside = np.flatnonzero(blocks == block)
             of = at[inside] % width
-            square += float(np.sum(inverse[np.ix_(inside, inside)] * self._products[np.ix_(of, of)]))
+            square += float(
+                np.sum(inverse[np.ix_(inside, inside)] * self._products[np.ix_(of, of)])
+            )
         return float(np.sqrt(max(square, 0.0) * (1.0 if k == 1 else 2.0)))
 
     @cached_property

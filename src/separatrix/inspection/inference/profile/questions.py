@@ -30,7 +30,7 @@ class Step(NamedTuple):
     decrement: Array
     """Squared Newton decrement of f where the coefficients are as they are: (m,)."""
     miss: Array
-    """How far f is from where it should be, (m,)."""
+    """How far f, or a coefficient that should be 0, is from where it should be: (m,)."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class Questions:
         kept = _solved(M, along)
         decrement = np.maximum(square - np.einsum("mc,mc->m", along, kept), 0.0)
         if self.side is None:
-            multiplier = kept - _solved(M, (A @ theta[:, :, None])[:, :, 0])
-            miss = np.zeros(len(A))
+            off = (A @ theta[:, :, None])[:, :, 0]
+            rest = _solved(M, off)
+            multiplier, miss = kept - rest, np.abs(np.einsum("mc,mc->m", off, rest))
         else:
             room = 2.0 * (least + self.unit - losses.value) + square
             multiplier = (self.side * np.sqrt(np.maximum(room, 0.0) / M[:, 0, 0]))[:, None]

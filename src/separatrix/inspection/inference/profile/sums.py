@@ -35,23 +35,25 @@ class Candidates(Sum[tuple[Array, Array, list[Array]]]):
         """(m,), (m, k, d + 1), and for each block the largest change of scores, (m,)."""
         m, k, width = self.U.shape
         losses, gradient, reach = np.zeros(m), np.zeros((m, k, width)), np.zeros(m)
-        for rows, y, weight in self._parts(block):
-            scores, centre = rows.scores(self.U), rows.scores(self.centres)
-            reach = np.maximum(reach, self._spread(scores, centre))
+        for rows, added, y, weight in self._parts(block):
+            scores = rows.scores(self.U)
+            reach = np.maximum(reach, self._spread(scores, rows.scores(self.centres)))
+            scores += added[:, None]
             value, slopes = self._derivatives(y, scores)
             losses += weight @ value
             gradient += rows.products(weight[:, None, None] * slopes)
         return losses, gradient, [reach]
 
-    def _parts(self, block: Block) -> Iterator[tuple[_Rows, AnyArray, Array]]:
-        """The rows of positive weight, a few at a time."""
+    def _parts(self, block: Block) -> Iterator[tuple[_Rows, Array, AnyArray, Array]]:
+        """The rows of positive weight, a few at a time, and their scores at weights of 0."""
         X, weight, y = host_rows_of(block.X).as_matrix(), block.weights, block.y
+        added = block.rows.scores(np.zeros(self.U.shape[1:]))
         if (present := block.present) is not None:
-            X, weight, y = X[present], weight[present], y[present]
+            X, weight, y, added = X[present], weight[present], y[present], added[present]
         step = max(SCORES_AT_ONCE // (len(self.U) * self.U.shape[1]), 1)
         for start in range(0, len(y), step):
             some = slice(start, start + step)
-            yield _Rows.of(X[some], self.standardization), y[some], weight[some]
+            yield _Rows.of(X[some], self.standardization), added[some], y[some], weight[some]
 
     def _spread(self, scores: Array, centre: Array) -> Array:
         change = scores - centre
