@@ -22,7 +22,7 @@ import numpy as np
 from ....numeric.tolerances import EPS
 from ....numeric.types import AnyArray, Array, Ints
 from .likelihood import Likelihood, Losses
-from .questions import Questions, Step
+from .questions import Move, Questions
 
 ACCURACY = 1e-9  # of an answer, relative to its unit
 ROUNDINGS = 10.0  # of a sum of losses
@@ -45,7 +45,7 @@ class Answers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Minimum:
+class BestFit:
     """The minimum of f, and the second derivative there."""
 
     theta: Array
@@ -59,19 +59,19 @@ class Minimum:
     """Bound on how far f is above its minimum."""
 
 
-def minimum(likelihood: Likelihood) -> Minimum:
+def minimum(likelihood: Likelihood) -> BestFit:
     """The minimum of f, from the weights of the fit."""
     theta = likelihood.estimate[None]
     nothing = Questions(np.zeros((1, 0, theta.shape[1])), 1.0)
     run = _Run(likelihood, nothing, theta.copy(), 0.0, 0.0)
     run.with_own_derivatives(np.array([0]))
     inverse = np.linalg.inv(likelihood.hessians(run.theta)[0])
-    return Minimum(
+    return BestFit(
         run.theta, float(run.value[0]), inverse, likelihood.widest(inverse), float(run.error[0])
     )
 
 
-def answers(likelihood: Likelihood, least: Minimum, asked: Questions) -> Answers:
+def answers(likelihood: Likelihood, least: BestFit, asked: Questions) -> Answers:
     """The answers to all questions."""
     p, m = len(least.inverse), len(asked.A)
     found = Answers(np.empty((m, p)), np.empty(m), np.empty(m))
@@ -87,7 +87,7 @@ def answers(likelihood: Likelihood, least: Minimum, asked: Questions) -> Answers
     return found
 
 
-def _first(least: Minimum, asked: Questions) -> Array:
+def _first(least: BestFit, asked: Questions) -> Array:
     """Where the questions are answered if f is quadratic."""
     m = len(asked.A)
     at = Losses(np.full(m, least.value), np.zeros((m, len(least.inverse))), np.zeros(m))
@@ -112,7 +112,7 @@ class _Run:
         self.value = np.full(len(self.theta), np.nan)
         self.error = np.full(len(self.theta), np.inf)
 
-    def with_shared_derivative(self, least: Minimum) -> Ints:
+    def with_shared_derivative(self, least: BestFit) -> Ints:
         """Chord steps by the second derivative at the minimum; which questions they leave open."""
         open_, last = np.arange(len(self.theta)), np.full(len(self.theta), np.inf)
         slow: list[Ints] = []
@@ -168,18 +168,18 @@ class _Run:
             renew = np.concatenate([open_[slow], given_up])
             open_ = open_[~done]
 
-    def _step(self, at: Ints, losses: Losses, inverse: Array) -> Step:
+    def _step(self, at: Ints, losses: Losses, inverse: Array) -> Move:
         return self.asked.some(at).step(losses, self.theta[at], inverse, self.least)
 
-    def _size(self, step: Step) -> Array:
+    def _size(self, step: Move) -> Array:
         unit = self.asked.unit
         return np.maximum(step.miss / unit, np.sqrt(step.decrement / unit))
 
-    def _unproven(self, step: Step) -> AnyArray:
+    def _unproven(self, step: Move) -> AnyArray:
         """Which steps are small enough, so that only the distance from the centre is too large."""
         return np.asarray(step.decrement + step.miss <= ACCURACY * self.asked.unit)
 
-    def _judge(self, at: Ints, losses: Losses, step: Step, widest: Array) -> AnyArray:
+    def _judge(self, at: Ints, losses: Losses, step: Move, widest: Array) -> AnyArray:
         """Note the value and its error; which questions are answered."""
         grown = np.exp(losses.reach)
         x = np.sqrt(step.decrement) * widest * grown

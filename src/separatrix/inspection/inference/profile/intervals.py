@@ -13,7 +13,7 @@ from ..covariance import Covariance
 from ..fitted import FittedLikelihood
 from ..ratio import LikelihoodRatio, refuse_without_likelihood
 from ..reported import Reported
-from .chords import Minimum, answers, minimum
+from .chords import BestFit, answers, minimum
 from .likelihood import Likelihood
 from .questions import Questions
 
@@ -47,7 +47,7 @@ class Profile:
         self.likelihood = Likelihood(found)
 
     @cached_property
-    def minimum(self) -> Minimum:
+    def minimum(self) -> BestFit:
         """Where the likelihood is largest."""
         return minimum(self.likelihood)
 

@@ -11,7 +11,7 @@ from ....numeric.lazy import cached_property
 from ....numeric.threads import one_blas_thread
 from ....numeric.types import AnyArray, Array
 from ..fitted import FittedLikelihood
-from .sums import Candidates, Hessians, RowProducts
+from .sums import CandidateSums, Hessians, RowProducts
 
 
 class Losses(NamedTuple):
@@ -57,7 +57,7 @@ class Likelihood:
     def at(self, theta: Array, centres: Array) -> Losses:
         """The losses at candidates (m, p), in one pass over the rows."""
         found = self.found
-        asked = Candidates(
+        asked = CandidateSums(
             found.objective.loss, self._whole(theta), self._whole(centres), found.standardization
         )
         with one_blas_thread(found.source.n_rows * float(theta.size)):

@@ -22,7 +22,7 @@ from ....numeric.types import AnyArray, Array, Ints
 from .likelihood import Losses
 
 
-class Step(NamedTuple):
+class Move(NamedTuple):
     """A step of every question, and how far it is from its answer."""
 
     change: Array
@@ -48,7 +48,7 @@ class Questions:
         """Some of the questions."""
         return replace(self, A=self.A[at], side=None if self.side is None else self.side[at])
 
-    def step(self, losses: Losses, theta: Array, inverse: Array, least: float) -> Step:
+    def step(self, losses: Losses, theta: Array, inverse: Array, least: float) -> Move:
         """The step by the inverse of one H for all, (p, p), or of one for each, (m, p, p)."""
         A, g = self.A, losses.gradient
         newton = g @ inverse if inverse.ndim == 2 else (inverse @ g[:, :, None])[:, :, 0]
@@ -66,7 +66,7 @@ class Questions:
             room = 2.0 * (least + self.unit - losses.value) + square
             multiplier = (self.side * np.sqrt(np.maximum(room, 0.0) / M[:, 0, 0]))[:, None]
             miss = np.abs(losses.value - least - self.unit)
-        return Step(np.einsum("mcp,mc->mp", V, multiplier) - newton, decrement, miss)
+        return Move(np.einsum("mcp,mc->mp", V, multiplier) - newton, decrement, miss)
 
 
 def _solved(M: Array, right: Array) -> Array:

@@ -19,10 +19,10 @@ SCORES_AT_ONCE = 2**18  # of all candidates: they stay in the cache of a process
 
 
 @dataclass(frozen=True)
-class Candidates(Sum[tuple[Array, Array, list[Array]]]):
+class CandidateSums(Sum[tuple[Array, Array, list[Array]]]):
     """Losses and gradients at m candidates, and how far the scores are from those of a centre.
 
-    Candidates and gradients are in standardised variables, (m, k, d + 1).
+    CandidateSums and gradients are in standardised variables, (m, k, d + 1).
     """
 
     loss: Loss
