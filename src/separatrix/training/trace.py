@@ -98,6 +98,8 @@ class Trace:
     """Number of partitions trained in parallel; such a run cannot be replayed."""
     stop: str | None = None
     """Why the fit ended."""
+    relabelled: bool = False
+    """Whether rows were weighted copies with other labels; such a run cannot be replayed."""
     _counts: AnyArray | None = None
     """Result of ``strengths`` once there are too many rows to keep."""
     _bytes: int = 0
@@ -223,6 +225,12 @@ class Trace:
 
     def _objective(self, X: Any, y: Any, sample_weight: Any) -> tuple[ArraySource, Objective]:
         """The rows as given, and the objective."""
+        if self.relabelled:
+            raise ValueError(
+                "with soft_labels or bias_reduction every row is trained on as weighted copies "
+                "with different labels, and such a run cannot be replayed; history_ has the "
+                "objective of every pass, and callbacks see the weights"
+            )
         if self.parts is not None and self.solver.by_row:
             raise ValueError(
                 f"the fit went row by row over {self.parts} parts at once, and their weights were "

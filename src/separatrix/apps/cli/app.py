@@ -192,6 +192,10 @@ WORDS = (  # arguments of the library, and the options that replace them
         r"scale the features \(standardize=True\), or give smaller values, \w+=np\.\w+\(.*?\)",
         "leave out --no-standardize if it is given, or give --l1 or --l2 a smaller number",
     ),
+    (
+        r"use fewer folds, a splitter that shuffles, .*, or leave out rare labels",
+        "give --l2 a number, or leave out rare labels",
+    ),
     (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
 )
 

@@ -17,6 +17,7 @@ from ...data.indicator import indicator_source
 from ...data.labels import check_labels, class_numbers, signs_of
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
+from ...estimators.bias_reduction import refuse_relabelled
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
 from ...losses.rivals import predicted_numbers
@@ -30,6 +31,7 @@ FEW_ROWS = 64  # from which the storage of all rows is inferred
 
 def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Rows, labels and weights for a classifier, after the other steps of its pipeline."""
+    refuse_relabelled(clf, "this")
     steps = model[:-1] if model is not clf and len(model.steps) > 1 else None
     if isinstance(X, Source):
         refuse_labels_beside(y, sample_weight)
