@@ -259,13 +259,17 @@ class LinearClassifier(StreamModel, SparseModel):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> Self:
         """Minimise the objective on all rows, X and y or a source.
 
-        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
+        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q). ``offset``
+        has known numbers that are added to the scores: (n,) for two classes, to the score of the
+        larger one, else (n, k). Then predictions need it, too.
         """
         with memory_released(), AllOrNothing(self):
-            objective, result = self._fit(X, y, sample_weight)
+            objective, result = self._fit(X, y, sample_weight, offset)
             self._finish(objective, result)
             del objective, result
         self._warn_of_the_end()
