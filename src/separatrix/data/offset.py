@@ -11,6 +11,9 @@ from ..rows import HostRows, with_offset
 from .arrays import ArraySource
 from .containers import opened
 from .device_arrays import copied_home
+from .source import Source
+
+ON_HOST = "pass NumPy arrays without device=, or leave out the offset"
 
 
 def check_offset(offset: Any, n: int, columns: int) -> Array:
@@ -37,13 +40,10 @@ def check_offset(offset: Any, n: int, columns: int) -> Array:
     return np.ascontiguousarray(found.reshape(n, columns))
 
 
-def offset_source(source: ArraySource, offset: Any) -> ArraySource:
-    """Rows with an offset, given as (n,) for two classes, else (n, k)."""
-    if not isinstance(source.stored, HostRows):
-        raise TypeError(
-            "an offset is supported for rows in main memory, and these are on a GPU: pass NumPy "
-            "arrays without device=, or leave out the offset"
-        )
+def offset_source(source: Source, offset: Any) -> ArraySource:
+    """Rows in memory with an offset, given as (n,) for two classes, else (n, k)."""
+    if not isinstance(source, ArraySource) or not isinstance(source.stored, HostRows):
+        raise TypeError(f"an offset is for rows in main memory, and these are on a GPU: {ON_HOST}")
     varying = None if source.labels is None else source.labels.varying
     k = len(source.classes) if varying is None else len(source.labels.names)
     columns = 1 if k == 2 and varying is None else k

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.device_source import placed_source
-from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.offset import offset_source
 from ..losses import Loss
@@ -129,7 +128,7 @@ class LinearModel(TrainingRows):
         found = self._given_source if isinstance(X, Source) else self._source
         source = placed_source(found(X, y, sample_weight), self.device)
         if offset is not None:
-            source = offset_source(as_arrays(source), offset)
+            source = offset_source(source, offset)
         self._note_offset(source)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)

@@ -259,9 +259,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Minimise the objective on all rows, X and y or a source.
 
         ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q). ``offset``

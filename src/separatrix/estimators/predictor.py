@@ -194,9 +194,7 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
             return predicted_indicator(scores)
         return predicted_labels(self.classes_, scores)
 
-    def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Share of the rows, by weight, that are classified correctly, in all labels if several.
 
         On X and y; on a source; or, if the model was fitted to files, on files or a frame with the

@@ -172,7 +172,9 @@ def _exact_sums(
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:
     high, low = block.rows.compensated_scores(W)
     if W_low is not None:
-        high, low = pair_difference(high, low, -block.rows.without_offset.scores(W_low), np.zeros(1))
+        high, low = pair_difference(
+            high, low, -block.rows.without_offset.scores(W_low), np.zeros(1)
+        )
     if block.weight is not None:  # ignore the row, even if its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)

@@ -93,7 +93,8 @@ class OffsetRows(Rows):
 
     @property
     def row_bytes(self) -> float:
-        return self.given.row_bytes + self._offset.itemsize * self._offset.shape[1]
+        added: int = self._offset.itemsize * self._offset.shape[1]
+        return self.given.row_bytes + added
 
     def part(self, start: int, stop: int) -> OffsetRows:
         return OffsetRows(self.given.part(start, stop), self._offset[start:stop])
@@ -122,10 +123,7 @@ class OffsetRows(Rows):
     # ---- scores ------------------------------------------------------------------------------
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """``(rows, 1) W'`` plus the offset; for the weights of several models (m * k, d + 1), too.
-
-        
-        """
+        """``(rows, 1) W'`` plus the offset, also for several models: weights (m * k, d + 1)."""
         found = self.given.scores(W, out)
         found += self._beside(len(W))
         return found
@@ -136,7 +134,7 @@ class OffsetRows(Rows):
         return pair_difference(high, low, -self._beside(len(W)), NO_LOW_PART)
 
     def _beside(self, columns: int) -> Array:
-        """The offset of each of so many columns of scores."""
+        """The offset for this number of columns of scores."""
         k = self._offset.shape[1]
         return self._offset if columns == k else np.tile(self._offset, columns // k)
 

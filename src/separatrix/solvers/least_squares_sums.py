@@ -23,11 +23,12 @@ def targets(block: Block, k: int) -> Array:
 
     For two classes there is one column.
     """
-    signs, offset = _signs(block.y, k), block.rows.offset
-    return signs if offset is None else signs - offset
+    found, offset = signs(block.y, k), block.rows.offset
+    return found if offset is None else found - offset
 
 
-def _signs(y: AnyArray, k: int) -> Array:
+def signs(y: AnyArray, k: int) -> Array:
+    """-1 and +1, one column for two classes, else one per class: (n, k)."""
     if k == 1:
         return np.asarray(y)[:, None]
     if y.ndim == 2:

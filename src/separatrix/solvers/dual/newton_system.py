@@ -170,6 +170,8 @@ class CurvatureProduct(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         out = np.zeros_like(self.V)
-        change = np.einsum("iab,ib->ia", self.curvature[block.at], block.rows.without_offset.scores(self.V))
+        change = np.einsum(
+            "iab,ib->ia", self.curvature[block.at], block.rows.without_offset.scores(self.V)
+        )
         block.rows.transpose_product(change, out)
         return (out,)
