@@ -12,6 +12,7 @@ import numpy as np
 
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import DenseRows, Storage, with_offset
 from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS, ClassMoments
@@ -154,6 +155,43 @@ class OffsetRemoval(BlockMap):
 
     def __call__(self, block: Block) -> Block:
         return block._replace(X=block.rows.without_offset.X)
+
+
+class Featureless(MappedSource):
+    """Another source with a single feature, which is 0: what the biases and the offset explain."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, FeatureRemoval())
+        self.n_features = 1
+
+    @property
+    def storage(self) -> Storage:
+        return "dense"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @property
+    def row_bytes(self) -> float:
+        return 8.0
+
+    @property
+    def row_values(self) -> float:
+        return 1.0
+
+    @property
+    def cancelling(self) -> AnyArray | float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class FeatureRemoval(BlockMap):
+    """A block with a single feature, which is 0, and the same offset."""
+
+    def __call__(self, block: Block) -> Block:
+        rows = DenseRows(np.zeros((len(block.y), 1)))
+        return block._replace(X=with_offset(rows, block.rows.offset).X)
 
 
 class SomeFeatures(MappedSource):
