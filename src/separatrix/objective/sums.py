@@ -295,7 +295,7 @@ class OffsetSums(Sum[tuple[Array, Array, Array]]):
         if self.columns > 1 and y.ndim == 1:
             own = y[:, None] == np.arange(self.columns)
         else:
-            own = y.reshape(len(y), -1) > 0
+            own = (y if y.ndim == 2 else y[:, None]) > 0
         return weight @ np.where(own, offset, 0.0), weight @ offset, weight @ offset**2
 
 
