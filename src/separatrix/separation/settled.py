@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -25,6 +26,20 @@ class Weights(NamedTuple):
     ids: Ints
     floats: Array
     fractions: Fractions | None
+
+
+@dataclass
+class Proven:
+    """A verdict and its proof."""
+
+    verdict: str
+    direction: Array | None = None
+    exact_direction: Fractions | None = None
+    witness: Weights | None = None
+    interior: Weights | None = None
+    boundary: Ints | None = None
+    exact: bool = False
+    rounds: int = 0
 
 
 def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
