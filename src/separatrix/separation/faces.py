@@ -15,9 +15,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..numeric.tolerances import EPS
-from ..numeric.types import Ints
+from ..numeric.types import Array, Ints
 from .linear_program import unit
 from .newton import least_squared_hinge, significant
 from .null_space import EXACT_SUM, margins, null_space
@@ -61,6 +62,17 @@ class FaceSearch(SeparabilitySearch):
         objective, _ = self.rows.total()
         interior = self._by_newton(objective, partial(self._interior, among=None))
         return None if interior is None else self._overlapping(witness, interior)
+
+    def _coordinates(self, at: Ints, total: Array | None = None) -> slice | Ints:
+        D = self.rows.dimension
+        if len(at) == (D + 1 if total is None else D):
+            return slice(None)
+        face = null_space(self.working.Z[at])
+        if total is not None:
+            margin = margins(sp.csr_array(total[None]), face.vectors)
+            if margin is None or margin.nnz:
+                return slice(None)
+        return np.delete(np.arange(D), face.dependent)
 
     def _weak(self) -> Face | None:
         """A weak separator with margins > 0 on all rows that it does not leave at 0."""

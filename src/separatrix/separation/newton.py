@@ -310,7 +310,8 @@ def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
             column = table[:, j].copy()
             for at, row in enumerate(rows):
                 column += changes[:, at] * column[row]
-            falling = np.flatnonzero(column < 0.0)
+            # An entry that is 0 but for rounding must not become a pivot.
+            falling = np.flatnonzero(column < -PIVOT_TOLERANCE * np.abs(column).max())
             room = values[falling] / -column[falling]
             if len(falling) == 0 or room.min() >= others[j]:
                 values = np.maximum(values + others[j] * column, 0.0)

@@ -128,15 +128,19 @@ class SeparabilitySearch:
         at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
             return None
-        Z, scaled = working.Z[at], dense(working.scaled[at])
-        square = np.vstack([scaled.T, np.ones(len(at))])
+        Z, some = working.Z[at], self._coordinates(at)
+        square = np.vstack([dense(working.scaled[at])[:, some].T, np.ones(len(at))])
         right = np.append(np.zeros(len(square) - 1), 1.0)
-        error = np.vstack([working.row_error(at).T, np.zeros(len(at))])
+        error = np.vstack([working.row_error(at)[:, some].T, np.zeros(len(at))])
         if not self.exact and (sure := certain(square, right, error)) is not None:
             sure = sure / working.norms[at]
             if close(sure := sure / sure.sum(), dense(Z)):
                 return Weights(working.ids[at], sure, None)
         return solved_on(working.ids[at], dense(Z), None)
+
+    def _coordinates(self, at: Ints, total: Array | None = None) -> slice | Ints:
+        """A sum of these rows, and the total, vanishes if it does in these coordinates."""
+        return slice(None)
 
     def _exact_separator(self, direction: Array) -> Proven | Weights:
         """Decide the same question in whole numbers, on the rows closest to a tie."""
@@ -192,10 +196,8 @@ class SeparabilitySearch:
 
     def _overlapping(self, witness: Weights, interior: Weights) -> Proven:
         exact = interior.fractions is not None and witness.fractions is not None
-        return Proven(
-            "overlapping", witness=witness, interior=interior, exact=exact,
-            rounds=self.working.rounds,
-        )  # fmt: skip
+        rounds = self.working.rounds
+        return Proven("overlapping", None, None, witness, interior, None, exact, rounds)
 
     def improve(
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
@@ -269,9 +271,10 @@ class SeparabilitySearch:
         if len(at) > self.rows.rank_at_most:
             return None
         if not self.exact and among is None:
-            start, error = working.scaled_sum(objective), working.sum_error(objective)
-            scaled = dense(working.scaled[at]).T
-            sure = certain(scaled, -start, working.row_error(at).T, error)
+            some = self._coordinates(at, objective)
+            start, error = working.scaled_sum(objective)[some], working.sum_error(objective)[some]
+            scaled, of_rows = dense(working.scaled[at])[:, some].T, working.row_error(at)[:, some].T
+            sure = certain(scaled, -start, of_rows, error)
             if sure is not None:
                 sure = sure / working.norms[at]
                 if close(sure, dense(working.Z[at]), objective):

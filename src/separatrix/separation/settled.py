@@ -48,7 +48,7 @@ def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array
     ``of_A`` and ``of_b`` bound the errors in A and b beyond the rounding of their entries.
     """
     n = len(A)
-    if A.shape[0] != A.shape[1]:
+    if n == 0 or A.shape[0] != A.shape[1]:
         return None
     try:
         inverse = np.linalg.inv(A)
