@@ -106,9 +106,8 @@ def one_hot(arguments: argparse.Namespace) -> None:
 
     rows, columns = SIZES[arguments.size]
     limit, levels = arguments.limit, arguments.levels
-    print(
-        f"{processor()}, {CORES} cores; about {levels} levels per category, median of {arguments.repeats}\n"
-    )
+    print(f"{processor()}, {CORES} cores; about {levels} levels per category;", end=" ")
+    print(f"medians of {arguments.repeats}\n")
     print("| rows | columns | kind | verdict | separatrix, s | HiGHS | HiGHS, s |")
     print("|---|---|---|---|---|---|---|")
     tables = product(arguments.rows or rows, arguments.columns or columns, arguments.kinds)
