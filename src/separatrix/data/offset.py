@@ -12,6 +12,7 @@ from .arrays import ArraySource
 from .containers import opened
 from .device_arrays import copied_home
 from .source import Source
+from .weighted_copies import WeightedCopies
 
 ON_HOST = "pass NumPy arrays without device=, or leave out the offset"
 
@@ -40,8 +41,15 @@ def check_offset(offset: Any, n: int, columns: int) -> Array:
     return np.ascontiguousarray(found.reshape(n, columns))
 
 
-def offset_source(source: Source, offset: Any) -> ArraySource:
+def offset_source(source: Source, offset: Any) -> Source:
     """Rows in memory with an offset, given as (n,) for two classes, else (n, k)."""
+    if isinstance(source, WeightedCopies):  # which share the rows
+        return WeightedCopies(offset_source(source.source, offset), source.copies)
+    return offset_arrays(source, offset)
+
+
+def offset_arrays(source: Source, offset: Any) -> ArraySource:
+    """The same of arrays."""
     if not isinstance(source, ArraySource) or not isinstance(source.stored, HostRows):
         raise TypeError(f"an offset is for rows in main memory, and these are on a GPU: {ON_HOST}")
     varying = None if source.labels is None else source.labels.varying

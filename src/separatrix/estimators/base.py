@@ -31,6 +31,7 @@ from ..training.stopping import Stop
 from ..training.trace import Trace
 from .label_columns import given_start, loss_for
 from .offsets import refuse_offset_beside
+from .prior_correction import check_correctable
 from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
 from .training_rows import TrainingRows
@@ -124,12 +125,13 @@ class LinearModel(TrainingRows):
             refuse_offset_beside(offset)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        # Warnings of these two name the caller of fit, counting the frames in between.
-        found = self._given_source if isinstance(X, Source) else self._source
+        # Warnings of these name the caller of fit, counting the frames in between.
+        found = self._given_source if isinstance(X, Source) else self._labelled_rows
         source = placed_source(found(X, y, sample_weight), self.device)
         if offset is not None:
             source = offset_source(source, offset)
         self._note_offset(source)
+        source = self._as_trained(source)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
@@ -140,6 +142,20 @@ class LinearModel(TrainingRows):
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         return objective, result
+
+    @property
+    def _relabels(self) -> bool:
+        """Whether rows are trained on as weighted copies with other labels."""
+        return False
+
+    @property
+    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
+        """What makes a source of X, y and sample_weight."""
+        return self._source
+
+    def _as_trained(self, source: Source) -> Source:
+        """The rows with the labels that the fit uses, if these are not the given ones."""
+        return source
 
     def _posed(
         self, settings: FitSettings, source: Source, seed: int
@@ -198,12 +214,15 @@ class LinearModel(TrainingRows):
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
         loss = loss_for(settings.loss, source)
+        if self.prior_correction:
+            check_correctable(self, loss)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
         checks.flag("fit_intercept", self.fit_intercept)
         checks.flag("warm_start", self.warm_start)
         checks.flag("standardize", self.standardize)
+        checks.flag("prior_correction", self.prior_correction)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         settings = self._settings()
@@ -246,7 +265,7 @@ class LinearModel(TrainingRows):
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights() if labels is None else self._weights()[labels.varying]
+        W = self._minimum() if labels is None else self._minimum()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
@@ -268,7 +287,7 @@ class LinearModel(TrainingRows):
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
             source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
-            features=settings.features, parts=source.parts,
+            features=settings.features, parts=source.parts, relabelled=self._relabels,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,

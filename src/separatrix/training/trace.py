@@ -13,7 +13,7 @@ from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
 from ..data.indicator import indicator_source, is_indicator, label_names
 from ..data.labels import class_numbers, refuse_label_source
-from ..data.offset import offset_source
+from ..data.offset import offset_arrays
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
@@ -99,6 +99,8 @@ class Trace:
     """Number of partitions trained in parallel; such a run cannot be replayed."""
     stop: str | None = None
     """Why the fit ended."""
+    relabelled: bool = False
+    """Whether rows were weighted copies with other labels; such a run cannot be replayed."""
     _counts: AnyArray | None = None
     """Result of ``strengths`` once there are too many rows to keep."""
     _bytes: int = 0
@@ -230,6 +232,12 @@ class Trace:
         self, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> tuple[ArraySource, Objective]:
         """The rows as given, and the objective."""
+        if self.relabelled:
+            raise ValueError(
+                "with soft_labels or bias_reduction every row is trained on as weighted copies "
+                "with different labels, and such a run cannot be replayed; history_ has the "
+                "objective of every pass, and callbacks see the weights"
+            )
         if self.parts is not None and self.solver.by_row:
             raise ValueError(
                 f"the fit went row by row over {self.parts} parts at once, and their weights were "
@@ -237,7 +245,7 @@ class Trace:
                 "for one, or take a batch solver"
             )
         source = self._source(X, y, sample_weight)
-        source = source if offset is None else offset_source(source, offset)
+        source = source if offset is None else offset_arrays(source, offset)
         d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
         if (len(source.y), source.n_features) != (self.n_rows, d):
             raise ValueError(

@@ -18,6 +18,7 @@ from ...data.labels import check_labels, class_numbers, signs_of
 from ...data.offset import offset_source
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
+from ...estimators.bias_reduction import refuse_relabelled
 from ...estimators.offsets import OffsetModel, refuse_offset_beside
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
@@ -44,6 +45,7 @@ def training_rows(
     model: Any, clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 ) -> Source:
     """Rows, labels, weights and offset for a classifier, after the other steps of its pipeline."""
+    refuse_relabelled(clf, "this")
     source = _rows_of_fit(model, clf, X, y, sample_weight)
     if isinstance(X, Source):
         refuse_offset_beside(offset)
