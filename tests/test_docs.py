@@ -80,6 +80,7 @@ def test_the_page_on_separability(capsys):
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
+        ("offsets", ("optimal", "(intercept)", "True")),
         ("inference", ("mean texture     -0.3806", "class 1 against 0")),
         ("bias_reduction", ("no minimum\n", "optimal True\n")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
@@ -128,7 +129,7 @@ def test_no_page_has_code_that_is_not_run():
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
-        "reproducibility", "sparse_models", "decision", "inference", "bias_reduction",
+        "reproducibility", "sparse_models", "decision", "inference", "bias_reduction", "offsets",
         "coefficients",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
