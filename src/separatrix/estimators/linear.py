@@ -38,7 +38,8 @@ class LinearClassifier(StreamModel, SparseModel):
     whose labels are all right. A label that all rows have, or none, is predicted so, with a
     warning: its weights are 0, and its bias is 1 or -1, or 1000 or -1000 if the loss only
     approaches its minimum. ``partial_fit`` learns all columns of the matrix, and later calls need
-    the same columns. ``class_weight`` is not for such rows.
+    the same columns. ``class_weight`` weighs rows without a label (0) and with it (1), label by
+    label.
 
     Parameters
     ----------
@@ -102,7 +103,8 @@ class LinearClassifier(StreamModel, SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
-        Weights of the classes, times the sample weights.
+        Weights of the classes, times the sample weights. For an indicator matrix, a dict of 0 and
+        1 for all labels, or "balanced" for each label by itself.
     warm_start : bool
         Start from the weights of the previous fit.
     n_jobs : int or None
@@ -212,6 +214,8 @@ class LinearClassifier(StreamModel, SparseModel):
     >>> clf.gap_ <= 1e-6 * clf.objective_
     True
     """
+
+    _weighs_labels = True
 
     @translating
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,8 @@ class TrainingRows(LinearPredictor):
     device: str | None = None
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
+    _weighs_labels = False
+    """Whether ``class_weight`` is for such rows, too."""
 
     def _source(
         self,
@@ -72,7 +74,9 @@ class TrainingRows(LinearPredictor):
         if self._takes_labels and classes is None and is_indicator(y):
             source = indicator_source(rows, y, sample_weight, n_jobs)
             note_labels(self, source)
-            return source
+            if self.class_weight is None or source.multilabel:
+                return source
+            return cast(ArraySource, reweighted(source, self.class_weight))
         self.__dict__.pop("_labels", None)
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
@@ -90,7 +94,8 @@ class TrainingRows(LinearPredictor):
         note_labels(self, source)
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
-        weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
+        as_given = self.class_weight is None or source.multilabel
+        weighed = source if as_given else reweighted(source, self.class_weight)
         self._keep_reading(source)
         return weighed
 

@@ -106,7 +106,7 @@ class LinearClassifierCV(SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
-        Weights of the classes, times the sample weights.
+        Weights of the classes, times the sample weights; not for rows with several labels.
     n_jobs : int or None
         Number of threads; None: all of this process. The result does not depend on it.
     device : None, "cpu", "cuda" or "cuda:1"
