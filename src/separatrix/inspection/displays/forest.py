@@ -119,7 +119,8 @@ class ForestDisplay:
         ax = style.axes(self, ax, figsize=(6.4, 1.3 + 0.3 * len(features) * max(len(groups), 1)))
         number = {feature: place for place, feature in enumerate(features)}
         places = -np.array([number[each] for each in self.names], dtype=float)
-        self.lines_, self.markers_ = [], []
+        self.lines_: list[Any] = []
+        self.markers_: list[Any] = []
         ends, middle = self._on_axis(self.intervals), self._on_axis(self.coef)
         if self.odds_ratios:
             ax.set_xscale("log")
