@@ -87,6 +87,14 @@ def answers(likelihood: Likelihood, least: BestFit, asked: Questions) -> Answers
     return found
 
 
+def solved(likelihood: Likelihood, asked: Questions, start: Array, least: float) -> Answers:
+    """The answers from a given start, where no minimum is known or exists."""
+    run = _Run(likelihood, asked, start.copy(), least, 0.0)
+    with np.errstate(all="ignore"):
+        run.with_own_derivatives(np.arange(len(start)))
+    return Answers(run.theta, run.value, run.error)
+
+
 def _first(least: BestFit, asked: Questions) -> Array:
     """Where the questions are answered if f is quadratic."""
     m = len(asked.A)
