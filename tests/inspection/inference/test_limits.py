@@ -147,13 +147,16 @@ def test_any_form_of_the_rows_has_the_same_limits():
 def test_without_an_intercept():
     X, y, rare = with_rare(83)
     X = X - [*X[:, :2].mean(axis=0), 0.0]
-    found = inference(fit(X, y, fit_intercept=False), X, y)
+    found = inference(fit(X, y, fit_intercept=False), X, y, **PROFILE)
     some = ~rare
     clf = LinearClassifier(**EXACT, fit_intercept=False).fit(X[some, :2], y[some])
-    expected = inference(clf, X[some, :2], y[some])
+    expected = inference(clf, X[some, :2], y[some], **PROFILE)
     assert found.coef[2] == math.inf
     close(found.coef[:2], expected.coef)
     close(found.cov[:2, :2], expected.cov)
+    close(found.intervals[:2], expected.intervals, 1e-7)
+    assert np.isfinite(found.intervals[2, 0])
+    assert found.intervals[2, 1] == math.inf
 
 
 def test_what_a_limit_does_not_have():

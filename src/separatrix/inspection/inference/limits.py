@@ -71,8 +71,7 @@ def profile_ends(found: FittedLikelihood, at: Ints, level: float) -> Array:
     """Profile intervals of the coefficients with these numbers, finite or not: (m, 2)."""
     if found.limit is None:
         return Profile(found).intervals(at, level)
-    d = found.source.n_features
-    limits = found.limit[np.append(np.arange(d), [d] * found.objective.intercept)[at]]
+    limits = found.limit[at]  # two classes: the features, and the intercept last
     ends = np.empty((len(at), 2))
     finite = limits == 0.0
     ends[finite] = Profile(found).intervals(at[finite], level)
