@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         CertificateDisplay,
         CoefficientDisplay,
         DescentDisplay,
+        ForestDisplay,
         HistoryDisplay,
         LossDisplay,
         MarginDisplay,
@@ -91,6 +92,7 @@ __all__ = [
     "DualAscent",
     "ElasticNet",
     "Finding",
+    "ForestDisplay",
     "GradientDescent",
     "GroupLasso",
     "HistoryDisplay",
@@ -163,8 +165,8 @@ _WHERE = {
         "inspection.diagnose": "Diagnosis Finding diagnose",
         "inspection.displays": (
             "BoundaryDisplay CertificateDisplay CoefficientDisplay DescentDisplay "
-            "HistoryDisplay LossDisplay MarginDisplay PathDisplay WeightSpaceDisplay "
-            "animate"
+            "ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
+            "WeightSpaceDisplay animate"
         ),
         "inspection.inference": "Inference LikelihoodRatio inference",
         "inspection.report": "Report",

@@ -40,7 +40,7 @@ def test_the_numbers_are_those_of_python(capsys):
     text = capsys.readouterr().out
     assert "std. error" in text
     assert "Without size, height: likelihood ratio" in text
-    assert run(["inference", "m.sep", "t.csv", "--robust"]) == 0
+    assert run(["inference", "m.sep", "t.csv", "--covariance", "sandwich"]) == 0
     assert "sandwich" in capsys.readouterr().out
 
 
@@ -59,12 +59,64 @@ def test_all_rows_of_a_fit_without_a_test_set(capsys):
     )
 
 
+def test_profile_intervals_of_some_features(capsys):
+    assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
+    capsys.readouterr()
+    options = ["--intervals", "profile", "--features", "height,(intercept)"]
+    _, found = told(capsys, "inference", "m.sep", "t.csv", *options)
+    _, wald = told(capsys, "inference", "m.sep", "t.csv", *options[2:])
+    assert found["inference"]["names"] == ["height", "(intercept)"]
+    assert found["inference"]["intervals"] == "profile"
+    assert found["inference"]["coef"] == wald["inference"]["coef"]
+    np.testing.assert_allclose(found["inference"]["lower"], wald["inference"]["lower"], rtol=0.1)
+    assert found["inference"]["lower"] != wald["inference"]["lower"]
+
+
+@pytest.mark.filterwarnings("ignore:there are 2 clusters")
+@pytest.mark.parametrize("held_out", ["0", "0.2"])
+@pytest.mark.parametrize("names", [str, int, "ab"])
+def test_clusters_are_a_column(capsys, held_out, names):
+    table = pd.read_csv("t.csv")
+    patient = np.arange(400) // (200 if names == "ab" else 8)
+    table["patient"] = [f"p {each}" for each in patient] if names is str else patient
+    table["times"] = np.arange(400) % 3
+    table.to_csv("t.csv", index=False)
+    arguments = ["fit", "t.csv", "--target", "kind", "--l2", "0", "--drop", "patient"]
+    arguments += ["--weight", "times", "--test", held_out, "-o", "m.sep"]
+    assert run(arguments) == 0
+    capsys.readouterr()
+    code, found = told(capsys, "inference", "m.sep", "t.csv", "--groups", "patient")
+    assert code == 0
+    clf = separatrix.load("m.sep")
+    rows = separatrix.read("t.csv", like=clf, validation=float(held_out) or None)
+    every = separatrix.read(
+        "t.csv", target="patient", features=["height"], weight="times",
+        validation=float(held_out) or None,
+    )  # fmt: skip
+    rows, every = rows.sample(rows.n_rows), every.sample(every.n_rows)
+    expected = separatrix.inference(clf, rows, covariance="cluster", groups=every.y)
+    np.testing.assert_allclose(
+        found["inference"]["standard_errors"], expected.standard_errors, rtol=1e-12
+    )
+    clusters = len(np.unique(every.y))
+    assert clusters == (2 if names == "ab" else 50)
+    assert found["inference"]["covariance"] == f"sandwich, for {clusters} clusters"
+    assert run(["inference", "m.sep", "t.csv", "--groups", "patients"]) == 2
+    assert "patients" in capsys.readouterr().err
+    assert run(["inference", "m.sep", "t.csv", "--groups", "patient", "--covariance", "model"]) == 2
+    assert "covariance='cluster'" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         (["--level", "2"], "level must be between 0 and 1"),
         (["--test", "width"], "unknown feature 'width'"),
         (["--reference", "tulip"], "reference must be one of"),
+        (["--covariance", "hc3"], "covariance must be one of"),
+        (["--covariance", "cluster"], "groups names the cluster"),
+        (["--intervals", "exact"], "intervals must be one of"),
+        (["--features", "width"], "unknown feature 'width'"),
     ],
 )
 def test_wrong_options_are_named(capsys, options, text):

@@ -6,13 +6,14 @@ from itertools import combinations
 
 import matplotlib.pyplot as plt
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from separatrix import (
     BoundaryDisplay,
     CertificateDisplay,
     CoefficientDisplay,
     DescentDisplay,
+    ForestDisplay,
     HistoryDisplay,
     LinearClassifier,
     LinearClassifierCV,
@@ -22,6 +23,7 @@ from separatrix import (
     Perceptron,
     WeightSpaceDisplay,
     datasets,
+    inference,
     separability,
 )
 
@@ -42,6 +44,13 @@ def search(rows, labels):
     return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0, scoring=None).fit(
         rows, labels
     )
+
+
+def inferred():
+    rows, labels = load_wine(return_X_y=True, as_frame=True)
+    rows = rows[["alcohol", "ash", "hue"]]
+    clf = LinearClassifier(l2=1e-3, standardize=True).fit(rows, labels)
+    return inference(clf, rows, labels)
 
 
 IRIS = load_iris(return_X_y=True)
@@ -65,6 +74,7 @@ PICTURES = {
     ),
     "margins": lambda ax: MarginDisplay.from_estimator(fit(), X, Y, ax=ax),
     "coefficients": lambda ax: CoefficientDisplay.from_estimator(fit(), X, top=8, ax=ax),
+    "intervals": lambda ax: ForestDisplay.from_inference(inferred(), ax=ax),
     "separator": lambda ax: CertificateDisplay.from_data(X, Y, ax=ax),
     "hulls": lambda ax: CertificateDisplay.from_data(*datasets.logic("xor"), ax=ax),
     "walk": lambda ax: WeightSpaceDisplay.from_estimator(perceptron(), *AND, ax=ax),

@@ -10,7 +10,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .inputs import judged, loaded, opened
+from .inputs import column_of, judged, loaded, opened
 from .output import console, print_json, printable
 from .progress import Watch
 from .proving import print_rows
@@ -22,12 +22,25 @@ def inference(
     model: arg.Model,
     data: arg.Data,
     target: arg.Target = None,
-    robust: Annotated[
-        bool,
+    covariance: Annotated[
+        str | None,
         typer.Option(
-            "--robust", help="Standard errors for a model that is only approximately right (HC0)."
+            help="model, sandwich (right also if the model is only an approximation) or cluster. "
+            "[default: model; cluster with --groups]"
         ),
-    ] = False,
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="The column that names the cluster of every row."),
+    ] = None,
+    intervals: Annotated[str, typer.Option(help="wald or profile.")] = "wald",
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Features in the table, separated by commas (default: all).",
+            callback=arg.separate_names,
+        ),
+    ] = None,
     level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
     reference: Annotated[
         str | None,
@@ -51,13 +64,21 @@ def inference(
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Summing over the rows of the fit")
         of = judged(estimator, paths, target, format)
+        kind = covariance or ("model" if groups is None else "cluster")
+        clusters = None if groups is None else column_of(groups, of, estimator, paths, format)
         labels = {str(label): label for label in estimator.classes_.tolist()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the table has the same notes
             found = separatrix.inference(
-                estimator, of.rows, covariance="sandwich" if robust else "model", level=level,
+                estimator,
+                of.rows,
+                covariance=kind,
+                groups=clusters,
+                level=level,
+                intervals=intervals,
+                features=features,
                 reference=labels.get(reference or "", reference),
-            )  # fmt: skip
+            )
         ratio = None
         if test is not None:
             watch.stage("Fitting without the tested features")

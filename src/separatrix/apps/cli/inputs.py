@@ -212,6 +212,30 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
     return Judged(rows, None, None if split is None else False)
 
 
+def column_of(name: str, of: Judged, model: Any, paths: list[str], format: str | None) -> Any:
+    """The values of a column in the rows on which a model is evaluated, as numbers."""
+    import numpy as np
+
+    from ...data.files.encoding.suspects import ColumnWarning
+
+    encoding = getattr(read_like(model, paths, format=format).reading, "encoding", None)
+    if encoding is None:
+        raise ValueError(f"{paths[0]} has numbers without names, and so no column {name!r}")
+    other = next((c for c in encoding.column_names() if c not in (name, encoding.weight)), name)
+    split = model.split_.held_out if of.is_of_fit else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        given: dict[str, Any] = {
+            "target": name,
+            "weight": encoding.weight,
+            "validation": split or None,
+        }
+        given |= {"features": [other], "missing": "zero", "format": format}
+        source = _named(paths, lambda: separatrix.read(paths, **given))
+    values = [block.y for block in in_memory(source).blocks()]
+    return np.concatenate(values)
+
+
 def _named(paths: list[str], read: Any) -> Any:
     """Add the name of the file to errors."""
     try:

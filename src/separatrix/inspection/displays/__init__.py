@@ -5,6 +5,7 @@ from .boundary import BoundaryDisplay
 from .certificate import CertificateDisplay
 from .coefficient import CoefficientDisplay
 from .descent import DescentDisplay
+from .forest import ForestDisplay
 from .history import HistoryDisplay
 from .loss import LossDisplay
 from .margin import MarginDisplay
@@ -16,6 +17,7 @@ __all__ = [
     "CertificateDisplay",
     "CoefficientDisplay",
     "DescentDisplay",
+    "ForestDisplay",
     "HistoryDisplay",
     "LossDisplay",
     "MarginDisplay",

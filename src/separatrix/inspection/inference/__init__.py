@@ -11,7 +11,8 @@ from ...numeric import checks
 from ...numeric.types import Array
 from .covariance import Covariance, Estimated, checked, estimated
 from .fitted import FittedLikelihood, dependent, fitted_likelihood
-from .profile import Profile, profiled
+from .limits import limiting, profile_ends
+from .profile import profiled
 from .ratio import LikelihoodRatio, null_loss
 from .reported import Reported
 from .result import Inference, result_of
@@ -103,6 +104,8 @@ def inference(
     if not share < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
     found = fitted_likelihood(model, X, y, sample_weight, offset, reference)
+    if found.clf.stop_ == "no minimum":
+        found = limiting(found)
     n = 0 if groups is None else found.source.length
     asked = checked(covariance, weights, small_sample, groups, n, sample_weight)
     if asked.kind == "model" and found.clf.class_weight is not None:
@@ -115,7 +118,7 @@ def inference(
     known = estimated(found, asked)
     notes, ends = _notes(found, asked, known), None
     if profiled(intervals, found, asked):
-        ends = Profile(found).intervals(reported.at, share)
+        ends = profile_ends(found, reported.at, share)
         notes += _unknown_ends(reported, ends)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -130,7 +133,7 @@ def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | No
     weighted = found.clf.class_weight is not None or asked.weights == "probability"
     if found.squared or weighted:
         return None, None
-    return -found.loss_sum, -null_loss(found) * found.source.weight_sum
+    return -found.loss_sum, -null_loss(found) * (found.whole or found.source).weight_sum
 
 
 def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
@@ -153,7 +156,7 @@ def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
 
 
 def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list[str]:
-    notes, parameters = [], np.count_nonzero(found.free)
+    notes, parameters = _infinite_ones(found), np.count_nonzero(found.free)
     if asked.kind == "cluster" and asked.count <= parameters:
         notes.append(
             f"there are {asked.count} clusters for {parameters} parameters, so the covariance is "
@@ -173,6 +176,19 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
             "table are wrong: fit with a smaller tol"
         )
     return notes
+
+
+def _infinite_ones(found: FittedLikelihood) -> list[str]:
+    if found.limit is None:
+        return []
+    names = [*map(str, found.clf.coef_names_), "the intercept"]
+    words = [name for name, limit in zip(names, found.limit, strict=True) if limit != 0.0]
+    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    return [
+        f"the rows are quasi-separable: the maximum of the likelihood is at infinity in "
+        f"{', '.join(words[:NAMED])}{more}; the other coefficients and their errors are those of "
+        f"the limiting model, of the {found.source.n_rows} rows on the boundary"
+    ]
 
 
 def _unknown_ends(reported: Reported, ends: Array) -> list[str]:

@@ -89,7 +89,7 @@ def estimated(found: FittedLikelihood, asked: Covariance) -> Estimated:
 def _rows(found: FittedLikelihood, asked: Covariance) -> float:
     if asked.weights == "frequency":
         return float(found.n)
-    return float(found.source.n_rows)
+    return float((found.whole or found.source).n_rows)
 
 
 def _scale(found: FittedLikelihood, degrees: float) -> float:

@@ -56,6 +56,12 @@ class FittedLikelihood:
     standardization: Standardization
     reference: int
     """The class that others are compared with; -1 for two classes."""
+    whole: Source | None = None
+    """All rows, if ``source`` has only those on the boundary of quasi-separable classes."""
+    limit: Array | None = None
+    """For these, 0 for finite coefficients, else infinity with its sign, or NaN: (d + 1,)."""
+    dropped: AnyArray | None = None
+    """For these, variables that the rows do not determine, fixed at 0."""
 
     @property
     def penalised(self) -> bool:
@@ -77,6 +83,8 @@ class FittedLikelihood:
         k, width = self.weights.shape
         free = np.ones((k, width), dtype=np.bool_)
         free[:, -1] = self.objective.intercept
+        if self.dropped is not None:
+            free &= ~self.dropped.reshape(k, width)
         if k > 1:
             free[self.reference] &= self.penalty.reshape(k, width)[self.reference] > 0.0
         return free.ravel()
@@ -197,11 +205,10 @@ def _check_model(clf: Any) -> None:
             "prior_correction=True shifts the intercept from the estimate to another one, whose "
             "standard errors are not known: fit without class_weight and prior_correction"
         )
-    if clf.stop_ == "no minimum":
-        raise ValueError(_of_no_minimum(clf))
 
 
-def _of_no_minimum(clf: Any) -> str:
+def infinite(clf: Any) -> str:
+    """The error for a likelihood whose maximum is at infinity."""
     found = clf._runaway
     names = [str(name) for name in clf.coef_names_[list(found.features)]]
     names += ["the intercept"] * found.intercept

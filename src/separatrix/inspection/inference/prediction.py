@@ -24,6 +24,11 @@ def probability_limits(
 
     ``variables`` is the covariance of the reported coefficients in standardised variables.
     """
+    if found.limit is not None:
+        raise ValueError(
+            "predictions have no intervals where coefficients are infinite: leave out their "
+            "features, or use a penalty (l2 > 0)"
+        )
     rows = host_rows_of(_rows_of(found, X))
     W, own, n = found.weights, found.standardization, rows.shape[0]
     added = found.clf._offset_of(offset, n, len(found.weights))

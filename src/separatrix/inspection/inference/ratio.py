@@ -54,6 +54,7 @@ def likelihood_ratio(
 ) -> LikelihoodRatio:
     """Fit with and without the features, both to the last digit."""
     refuse_without_likelihood(found, asked)
+    refuse_without_maximum(found)
     d = found.source.n_features
     at = feature_numbers(features, list(names[:d]))
     kept = np.setdiff1d(np.arange(d), at)
@@ -88,11 +89,20 @@ def refuse_without_likelihood(found: FittedLikelihood, asked: Covariance) -> Non
         )
 
 
+def refuse_without_maximum(found: FittedLikelihood) -> None:
+    """Tests compare maxima."""
+    if found.limit is not None:
+        raise ValueError(
+            "the likelihood has no maximum, so there are no likelihood-ratio tests: leave out the "
+            "features with infinite coefficients"
+        )
+
+
 def null_loss(found: FittedLikelihood) -> float:
     """Mean loss without features: by the shares of the classes, or equal ones without a bias."""
-    source = found.source
+    source = found.whole or found.source
     if source.has_offset:
-        return _least_with_offset(found.objective)
+        return _least_with_offset(replace(found.objective, source=source))
     if not found.objective.intercept:
         return float(np.log(len(source.classes)))
     shares = np.asarray(source.class_weight_sums()) / source.weight_sum

@@ -16,7 +16,12 @@ from .covariance import Covariance, Estimated
 from .fitted import FittedLikelihood
 from .prediction import probability_limits
 from .profile import Profile
-from .ratio import LikelihoodRatio, likelihood_ratio, refuse_without_likelihood
+from .ratio import (
+    LikelihoodRatio,
+    likelihood_ratio,
+    refuse_without_likelihood,
+    refuse_without_maximum,
+)
 from .reported import Reported
 from .text import table
 
@@ -146,6 +151,7 @@ class Inference:
         All are computed together, which is much faster than one by one.
         """
         refuse_without_likelihood(self._likelihood, self._covariance)
+        refuse_without_maximum(self._likelihood)
         return Profile(self._likelihood).tests(self._reported)
 
     def predict_interval(self, X: Any, offset: Any = None) -> tuple[Array, Array]:
@@ -242,9 +248,14 @@ def result_of(
     kept = np.flatnonzero(np.tile(
         np.arange(coefficients.shape[1]) < coefficients.shape[1] - (not intercept),
         len(coefficients)))[reported.at]  # fmt: skip
+    coef, cov = coefficients.ravel()[kept], known.covariance[np.ix_(kept, kept)]
+    if found.limit is not None:
+        limit = found.limit[kept]
+        coef = np.where(limit == 0.0, coef, limit)
+        cov[limit != 0.0] = cov[:, limit != 0.0] = np.nan
     degrees = known.n - known.effective if found.squared and asked.kind == "model" else math.inf
     return Inference(
-        reported.names, reported.classes, reported.reference, coefficients.ravel()[kept],
-        known.covariance[np.ix_(kept, kept)], method, level, degrees, kind, known.n,
-        known.effective, *likelihoods, notes, reported, ends, found, asked, known.variables,
+        reported.names, reported.classes, reported.reference, coef, cov, method, level, degrees,
+        kind, known.n, known.effective, *likelihoods, notes, reported, ends, found, asked,
+        known.variables,
     )  # fmt: skip

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .intervals import Profile, profiled
+from .intervals import Profile, fitted_weights, one_end, profiled
 
-__all__ = ["Profile", "profiled"]
+__all__ = ["Profile", "fitted_weights", "one_end", "profiled"]

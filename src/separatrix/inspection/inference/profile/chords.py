@@ -81,10 +81,18 @@ def answers(likelihood: Likelihood, least: BestFit, asked: Questions) -> Answers
         some = asked.some(np.arange(m)[at])
         run = _Run(likelihood, some, _first(least, some), least.value, least.gap)
         with np.errstate(all="ignore"):
-            run.with_own_derivatives(run.with_shared_derivative(least))
+            run.with_own_derivatives(run.with_shared_derivative(least), least.theta)
         for whole, part in zip(found, (run.theta, run.value, run.error), strict=True):
             whole[at] = part
     return found
+
+
+def solved(likelihood: Likelihood, asked: Questions, start: Array, least: float) -> Answers:
+    """The answers from a given start, where no minimum is known or exists."""
+    run = _Run(likelihood, asked, start.copy(), least, 0.0)
+    with np.errstate(all="ignore"):
+        run.with_own_derivatives(np.arange(len(start)))
+    return Answers(run.theta, run.value, run.error)
 
 
 def _first(least: BestFit, asked: Questions) -> Array:
@@ -134,18 +142,29 @@ class _Run:
             self.theta[open_] += step.change[on]
         return np.concatenate([*slow, open_])
 
-    def with_own_derivatives(self, open_: Ints) -> None:
-        """The same with second derivatives near each question."""
+    def with_own_derivatives(self, open_: Ints, anchor: Array | None = None) -> None:
+        """The same with second derivatives near each question.
+
+        ``anchor`` is where a search turns back to if rounding hides them: (1, p).
+        """
         m, p = self.theta.shape
         inverse, widest = np.zeros((m, p, p)), np.zeros(m)
         centre, base, last = self.theta.copy(), self.theta.copy(), np.full(m, np.inf)
+        if anchor is not None:
+            base[:] = anchor
         renew = open_
         for _ in range(MOST_STEPS):
             if len(renew):
                 inverse[renew] = self._inverses(self.theta[renew])
                 widest[renew] = [self.likelihood.widest(one) for one in inverse[renew]]
-                centre[renew], last[renew] = self.theta[renew], np.inf
-            open_ = open_[np.isfinite(widest[open_])]  # others: rounding hides the derivative
+                flat = ~np.isfinite(widest[renew])
+                good, bad = renew[~flat], renew[flat]
+                centre[good], base[good], last[good] = self.theta[good], self.theta[good], np.inf
+                open_ = open_[~np.isin(open_, bad[(self.theta[bad] == base[bad]).all(axis=1)])]
+                self.theta[bad] = base[bad] + BACK * (self.theta[bad] - base[bad])
+                renew = bad[np.isin(bad, open_)]
+                if len(renew):
+                    continue
             if not len(open_):
                 return
             losses = self.likelihood.at(self.theta[open_], centre[open_])
@@ -194,6 +213,7 @@ class _Run:
         found = np.full(hessians.shape, np.nan)
         for number, hessian in enumerate(hessians):
             try:
+                np.linalg.cholesky(hessian)
                 found[number] = np.linalg.inv(hessian)
             except np.linalg.LinAlgError:
                 continue

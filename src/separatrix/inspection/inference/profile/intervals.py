@@ -13,7 +13,7 @@ from ..covariance import Covariance
 from ..fitted import FittedLikelihood
 from ..ratio import LikelihoodRatio, refuse_without_likelihood
 from ..reported import Reported
-from .chords import BestFit, answers, minimum
+from .chords import BestFit, answers, minimum, solved
 from .likelihood import Likelihood
 from .questions import Questions
 
@@ -38,6 +38,28 @@ def profiled(method: Any, found: FittedLikelihood, asked: Covariance) -> bool:
         return False
     refuse_without_likelihood(found, asked)
     return True
+
+
+def fitted_weights(found: FittedLikelihood) -> Array:
+    """The weights that maximise a likelihood, from those that it has."""
+    likelihood = Likelihood(found)
+    best = minimum(likelihood)
+    last = likelihood.at(best.theta, best.theta).gradient @ best.inverse
+    return found.standardization.to_weights(likelihood.whole(best.theta - last)[0])
+
+
+def one_end(found: FittedLikelihood, number: int, side: float, least: float, level: float) -> float:
+    """The end of the interval of one coefficient whose likelihood is largest at infinity.
+
+    ``least`` is the infimum of the losses, which they approach as the coefficient grows, if
+    ``side`` is -1, or falls. The search begins where the coefficient is 0.
+    """
+    likelihood = Likelihood(found)
+    row = likelihood.coefficients[number][None, None]
+    rise = 0.5 * float(chi2.ppf(level, 1))
+    start = solved(likelihood, Questions(row, rise), np.zeros((1, row.shape[2])), 0.0)
+    end = solved(likelihood, Questions(row, rise, np.array([side])), start.theta, least)
+    return float(row[0, 0] @ end.theta[0]) if end.error[0] <= LOOSEST else np.nan
 
 
 class Profile:

@@ -58,7 +58,7 @@ class Likelihood:
         """The losses at candidates (m, p), in one pass over the rows."""
         found = self.found
         asked = CandidateSums(
-            found.objective.loss, self._whole(theta), self._whole(centres), found.standardization
+            found.objective.loss, self.whole(theta), self.whole(centres), found.standardization
         )
         with one_blas_thread(found.source.n_rows * float(theta.size)):
             value, gradient, reach = found.source.total(asked)
@@ -68,7 +68,7 @@ class Likelihood:
     def hessians(self, theta: Array) -> Array:
         """The second derivatives at candidates, (m, p, p), in one pass over the rows."""
         found = self.found
-        weights = found.standardization.to_weights(self._whole(theta))
+        weights = found.standardization.to_weights(self.whole(theta))
         with one_blas_thread(found.source.n_rows * float(weights[0].size) ** 2):
             (whole,) = found.source.total(
                 Hessians(found.objective.loss, weights, found.standardization)
@@ -100,7 +100,8 @@ class Likelihood:
         with one_blas_thread(found.source.n_rows * float(found.weights.shape[1]) ** 2):
             return found.source.total(RowProducts(found.standardization))[0]
 
-    def _whole(self, theta: Array) -> Array:
+    def whole(self, theta: Array) -> Array:
+        """All variables of candidates (m, p), (m, k, d + 1); those that are not free are 0."""
         whole = np.zeros((len(theta), *self.found.weights.shape))
         whole.reshape(len(theta), -1)[:, self.free] = theta
         return whole
