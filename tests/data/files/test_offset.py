@@ -158,7 +158,7 @@ def test_separability_ignores_the_column(tmp_path):
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    (np.nan, "the offset 'known' is missing"), (np.inf, "the offset 'known' is inf"),
+    (np.nan, "the offset 'known' is missing"), (np.inf, "'known'.* inf"),
 ])  # fmt: skip
 def test_an_offset_that_is_no_number_is_an_error(tmp_path, value, message):
     frame = table()
