@@ -10,6 +10,7 @@ close to a perfect fit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -67,12 +68,12 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     unit = objective.source.rounding * objective.loss.steepness(value)
     least = np.inf
     square = objective.known_mean_square
-    if square is not None and np.isfinite(square):
+    if square is not None and math.isfinite(square):
         # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
         square = _with_cancelling(objective, square)
         biases = np.abs(W[:, -1]) + objective.offset_size
-        size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(biases))
+        size = math.sqrt(dot(W, W) * square) + float(np.hypot.reduce(biases))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
@@ -89,8 +90,8 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
         least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
     square = objective.mean_square if known is None else known
-    size = np.sqrt(_with_cancelling(objective, square))
-    distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
+    size = math.sqrt(_with_cancelling(objective, square))
+    distance = math.sqrt(above / max(least, SMALLEST_NORMAL))
     return float(objective.source.rounding * objective.loss.steepness(value) * size * distance)
 
 
@@ -232,13 +233,17 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
         sign, binary = loss.signs(block.y, high), loss.column_loss
         assert binary is not None
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        slopes = -block.weights[:, None] * a * sign
+        conjugates, weight = binary.conjugate(a), block.weights[:, None]
+        if loss.weighs_columns:
+            each = loss.column_weights(block.y)
+            conjugates, weight = each * conjugates, each * weight
+        slopes = -weight * a * sign
         sums = Pair(*block.rows.compensated_transpose_product(slopes))
-        conjugates = _weighted(block, binary.conjugate(a).sum(axis=1))
+        total = _weighted(block, conjugates.sum(axis=1))
         if (offset := block.rows.offset) is not None:
-            conjugates -= _exact_dot(slopes, offset)
+            total -= _exact_dot(slopes, offset)
         losses = loss_of_pairs(loss, block.y, high, low)
-        return _weighted(block, losses), conjugates, sums
+        return _weighted(block, losses), total, sums
 
 
 def _exact_dot(slopes: Array, offset: Array) -> float:
@@ -263,5 +268,6 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     binary = loss.column_loss
     if binary is not None and binary.has_curvature:  # the loss of a near-perfect fit
         sign = loss.signs(y, high)
-        losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
+        curvature = loss.column_weights(y) * binary.curvature(sign * side)
+        losses += np.sum(0.5 * curvature * low * low, axis=1)
     return np.maximum(losses, 0.0)
