@@ -80,7 +80,7 @@ def test_the_page_on_separability(capsys):
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
-        ("offsets", ("optimal", "(intercept)", "True")),
+        ("offsets", ("optimal", "(intercept)", "True\nTrue ['load' 'age']")),
         ("inference", ("mean texture     -0.3806", "class 1 against 0")),
         ("bias_reduction", ("no minimum\n", "optimal True\n")),
         ("models", ("optimal True\nTrue\nTrue\n",)),

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import ArraySource, LinearClassifier, certify, export, inference
+from separatrix import ArraySource, LinearClassifier, certify, diagnose, export, inference
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -153,6 +153,13 @@ def test_models_of_other_libraries_have_none():
     X, y, offset = table(9)
     with pytest.raises(TypeError, match="LogisticRegression has no offset"):
         certify(LogisticRegression().fit(X, y), X, y, offset=offset)
+
+
+def test_diagnose_refuses_a_model_with_an_offset():
+    X, y, offset = table(9)
+    clf = LinearClassifier(l2=1e-2).fit(X, y, offset=offset)
+    with pytest.raises(ValueError, match="has no offset for them"):
+        diagnose(clf, X, y)
 
 
 def test_an_export_refuses_a_model_with_an_offset(tmp_path):

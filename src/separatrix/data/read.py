@@ -32,6 +32,7 @@ def read(
     keep: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weight: str | None = None,
+    offset: str | None = None,
     like: Any = None,
     format: str | None = None,
     categorical: Categorical | Mapping[str, Categorical] = "onehot",
@@ -75,6 +76,9 @@ def read(
         Columns to leave out, by name or pattern, also of those in ``keep``.
     weight : str or None
         The column of weights; rows of weight 0 are ignored.
+    offset : str or None
+        The column of known numbers that are added to the scores, for two classes: see ``fit`` of
+        :class:`LinearClassifier`. Tables to predict need it, too. Not with ``engine="dask"``.
     like : estimator or None
         A model fitted to files. The data is read with the columns, dictionaries and means of its
         fit, and with its target and weight unless others are named.
@@ -149,6 +153,7 @@ def read(
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
     given: dict[str, Any] = {
         "target": target, "features": features, "keep": keep, "drop": drop, "weight": weight,
+        "offset": offset,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
         "min_frequency": min_frequency, "missing": missing, "dates": dates,
     }  # fmt: skip
@@ -231,14 +236,14 @@ def _alike(
 def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
     """The reading of a model, with another target and weight if they are named."""
     for name, value in given.items():
-        if value != DEFAULTS.get(name) and name not in ("target", "weight"):
+        if value != DEFAULTS.get(name) and name not in ("target", "weight", "offset"):
             raise ValueError(f"like= says how columns are read, and {name}={value!r} too: say one")
     encoding = reading.encoding
     if encoding is None:
         return reading
     given = {**given, "target": as_target(given["target"])}
-    for role, holds in (("target", "labels"), ("weight", "weights")):
-        features = encoding.column_names(labels=False)
+    for role, holds in (("target", "labels"), ("weight", "weights"), ("offset", "offsets")):
+        features = encoding.column_names(labels=False, offset=False)
         if clash := [name for name in target_names(given[role]) if name in features]:
             fitted = getattr(encoding, role)
             before = f"; in the fit it was {fitted!r}" if fitted else ""
@@ -247,7 +252,9 @@ def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
                 f"expected the column of {holds}{before}"
             )
     target, weight = given["target"] or encoding.target, given["weight"] or encoding.weight
-    return replace(reading, encoding=replace(encoding, target=target, weight=weight))
+    offset = given["offset"] or encoding.offset
+    encoding = replace(encoding, target=target, weight=weight, offset=offset)
+    return replace(reading, encoding=encoding)
 
 
 def _by_workers(
@@ -290,6 +297,11 @@ def _by_workers(
     else:
         reading = _with_roles(reading_of(like), given)
     known = options if reading is None else reading.encoding
+    if known is not None and known.offset is not None:
+        raise ValueError(
+            f"offset={known.offset!r} is not for {what_for}: read the files without engine=, or "
+            "pass arrays"
+        )
     if known is not None and isinstance(known.target, tuple):
         raise ValueError(
             f"several targets are not for {what_for}: name one, or read the files without engine="

@@ -154,6 +154,9 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
             of = LinearScores(self._weights())
             pieces = self._counted(self._reading.rows(X))
             result = np.concatenate([of(piece.X) for piece in pieces])
+            if self._reads_offset:
+                refuse_offset_beside(offset)
+                return result[:, 0] if self._columns is None else result
         else:
             result = self._scores_of_array(X)
         added = self._offset_of(offset, len(result), self._columns)
@@ -221,7 +224,7 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
                 return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()), self._rule())
         if y is None and sample_weight is None and offset is None and self._reads(X):
-            self._check_offset(False)
+            self._check_offset(self._reads_offset)
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
         y, weight = copied_home(y, "y"), copied_home(sample_weight, "sample_weight")
         if self._has_labels:
@@ -261,6 +264,12 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
         if not hasattr(self, "_reading"):
             return False
         return self._reading.encoding is not None or is_path(X)
+
+    @property
+    def _reads_offset(self) -> bool:
+        """Whether files and frames have a column of offsets."""
+        encoding = self._reading.encoding
+        return encoding is not None and encoding.offset is not None
 
     def _counted(self, pieces: Iterable[Decoded]) -> Iterator[Decoded]:
         """Yield the same pieces; after the last, set the counts of unknown categories."""

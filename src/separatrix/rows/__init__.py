@@ -5,7 +5,7 @@ from .csr import CsrRows
 from .dense import DenseRows
 from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
-from .offset import OffsetRows, with_offset
+from .offset import OffsetRows, widened, with_offset
 from .standardized import StandardizedRows, Standardizer
 from .vectors import HOST, VectorSpace
 
@@ -26,5 +26,6 @@ __all__ = [
     "concatenate_rows",
     "host_rows_of",
     "rows_of",
+    "widened",
     "with_offset",
 ]

@@ -28,6 +28,11 @@ def with_offset(rows: Rows, offset: Array | None) -> Rows:
     return plain if offset is None else OffsetRows(plain, offset)
 
 
+def widened(rows: Rows, n_features: int) -> Rows:
+    """Rows in main memory with more features, all zero, and the same offset."""
+    return with_offset(host_rows_of(rows).widened(n_features), rows.offset)
+
+
 class OffsetRows(Rows):
     """Rows of any storage in main memory, and numbers (n, k) that are added to their scores.
 

@@ -178,6 +178,7 @@ WORDS = (  # arguments of the library, and the options that replace them
     (r"\b(target|keep|drop) (names|has the pattern)\b", r"--\1 \2"),
     (r"\bkeep and drop both name", "--keep and --drop both name"),
     (r"\bweight names the column", "--weight names the column"),
+    (r"\boffset names the column", "--offset names the column"),
     (r"\bdates=\{'([^']*)': \[[^]]*\]\}", r"--date \1:year,month,weekday"),
     (r"\bdrop=\[\.\.\.\]", "--drop"),
     (r"\bdates names the column", "--date names the column"),

@@ -71,6 +71,13 @@ Weight = Annotated[
     str | None,
     typer.Option(help="Column of sample weights.", autocompletion=complete_column),
 ]
+Offset = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of known numbers that are added to the score, such as log exposures.",
+        autocompletion=complete_column,
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(

@@ -88,7 +88,7 @@ def feature_sums(rows: Any) -> tuple[Array, Array] | None:
     """Sums and sums of squares of the features of rows in memory, each row counted once."""
     if not hasattr(rows, "block"):
         return None
-    X = rows.block().X
+    X = rows.without_offset.block().X
     if isinstance(X, np.ndarray):
         return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
     d = rows.n_features

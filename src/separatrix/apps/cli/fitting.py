@@ -71,6 +71,7 @@ def fit(
     date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
+    offset: arg.Offset = None,
     balanced: arg.Balanced = False,
     prior_correction: arg.PriorCorrection = False,
     standardize: arg.Standardize = SETTINGS["standardize"],
@@ -112,7 +113,7 @@ def fit(
     decide.check()
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
-        dates=date or [], keep=keep or [],
+        dates=date or [], keep=keep or [], offset=offset,
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,

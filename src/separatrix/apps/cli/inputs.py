@@ -44,6 +44,7 @@ class Options:
     dates: list[str] = field(default_factory=list)
     """As given, ``column:part,part``."""
     keep: list[str] = field(default_factory=list)
+    offset: str | None = None
 
     def read(self, paths: list[str], several: bool = False) -> Any:
         """Read the rows as a source; missing labels are an error.
@@ -63,7 +64,7 @@ class Options:
             choice("--missing", self.missing, MISSING)
         given: dict[str, Any] = {
             "target": target, "weight": self.weight, "format": self.format,
-            "cache": self.cache, "validation": self.test or None,
+            "cache": self.cache, "validation": self.test or None, "offset": self.offset,
         }  # fmt: skip
         if self.has_columns(paths):
             categories = dict.fromkeys(self.as_category, "onehot")

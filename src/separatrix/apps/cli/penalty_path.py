@@ -56,6 +56,7 @@ def path(
     date: arg.Date = None,
     missing: arg.Missing = None,
     weight: arg.Weight = None,
+    offset: arg.Offset = None,
     balanced: arg.Balanced = False,
     standardize: arg.Standardize = True,
     tol: arg.Tol = arg.TOL,
@@ -77,7 +78,7 @@ def path(
         check_smooth(loss)
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, test=test,
-        dates=date or [], keep=keep or [],
+        dates=date or [], keep=keep or [], offset=offset,
     )  # fmt: skip
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")

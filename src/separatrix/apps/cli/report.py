@@ -62,9 +62,9 @@ def fit_report(
 
 
 def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
-    """Findings of ``diagnose``."""
+    """Findings of ``diagnose``, which takes no models with an offset."""
     found = []
-    if rows is not source:
+    if rows is not source and not model.uses_offset_:
         for finding in separatrix.diagnose(model, rows).findings:
             options = suggestions.options(finding.changes)
             advice = "" if options is None else f" Fit again with {options}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...rows import host_rows_of
+from ...rows import widened
 from ..blocks import Block, concatenated
 from .thresholds import DENSE_BLOCK_VALUES, MOST_BLOCK_ROWS, SPARSE_BLOCK_ROWS
 
@@ -50,7 +50,5 @@ def _joined(parts: list[Block], start: int) -> Block:
     features = max(part.rows.shape[1] for part in parts)
     if len(parts) == 1 and parts[0].rows.storage == "dense":
         return parts[0]._replace(start=start)
-    joined = concatenated(
-        [part._replace(X=host_rows_of(part.X).widened(features).X) for part in parts]
-    )
+    joined = concatenated([part._replace(X=widened(part.rows, features).X) for part in parts])
     return joined._replace(start=start)

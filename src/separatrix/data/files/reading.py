@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...rows import Storage, host_rows_of
+from ...rows import Storage, rows_of, widened
 from .encoding.decoding import Decoded, decoded
 from .encoding.encoding import Encoding
 from .readers.formats import open_reader, tells_format
@@ -49,9 +49,9 @@ class Reading:
         format = self.format if is_path(what) and not all(map(tells_format, _paths(what))) else None
         reader = self.adapted(open_reader(what, format=format, block_rows=PIECE_ROWS))
         for piece in decoded(reader, self.encoding, self.dtype, labels):
-            rows = host_rows_of(piece.X)
-            width = self.check_width(rows.storage, rows.shape[1])
-            yield piece._replace(X=rows.widened(width).X)
+            given = rows_of(piece.X)
+            width = self.check_width(given.storage, given.shape[1])
+            yield piece._replace(X=widened(given, width).X)
 
     def adapted(self, reader: Reader) -> Reader:
         """The reader with the features of the fit: LIBSVM entries of others are dropped."""

@@ -13,13 +13,14 @@ from ... import loops
 from ...numeric.lazy import cached_property
 from ...numeric.threads import n_threads, running_sum
 from ...numeric.types import AnyArray, Array
-from ...rows import Storage, host_rows_of
+from ...rows import Storage, widened
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..class_moments import ClassMoments
 from ..indicator import label_columns
 from ..source import InMemory, Source
 from ..sum import Sum, T
 from ..thresholds import BLOCK_BYTES
+from ..wrapped import WithoutOffset
 from .encoding.label_sets import signs_of_words
 from .facts import starts
 from .held_out import held_out
@@ -64,6 +65,11 @@ class FileSource(Source):
         else:
             self.classes = np.unique(np.array([rows.codes.values[code] for code in present]))
             self._labels = _labels_of_codes(rows.codes.values, self.classes)
+        if self.has_offset and (self.labels is not None or len(self.classes) > 2):
+            raise ValueError(
+                "a column of offsets is for the score of two classes, and there are "
+                f"{len(self.classes)} scores: pass arrays to fit, with a number for each"
+            )
         lengths = facts.kept if not of_validation else _rest(facts.lengths, facts.kept)
         self._starts = starts(lengths)
         if facts.share and not of_validation:
@@ -117,6 +123,15 @@ class FileSource(Source):
             encoding = encoding.with_text_target()
         return Reading(encoding, self.n_features, rows.dtype, rows.format)
 
+    @property
+    def has_offset(self) -> bool:
+        encoding = self.rows.encoding
+        return encoding is not None and encoding.offset is not None
+
+    @property
+    def without_offset(self) -> Source:
+        return WithoutOffset(self) if self.has_offset else self
+
     def read_as(self, reading: Reading) -> FileSource:
         """The same rows with the features of a fit: its columns, dictionaries and means."""
         if reading == self._own_reading:
@@ -129,7 +144,9 @@ class FileSource(Source):
             )
         if encoding is not None and rows.encoding is not None:
             roles = rows.encoding
-            encoding = replace(encoding, target=roles.target, weight=roles.weight)
+            encoding = replace(
+                encoding, target=roles.target, weight=roles.weight, offset=roles.offset
+            )
         alike = FileSource(
             StoredRows(
                 reading.adapted(rows.reader), rows.options, encoding=encoding,
@@ -293,7 +310,7 @@ class FileSource(Source):
     def _own(self, number: int, block: Block) -> Block:
         """The block with the rows of this source and encoded labels."""
         y, weight = self._labels[block.y], block.weight
-        rows = host_rows_of(block.X).widened(self.n_features)
+        rows = widened(block.rows, self.n_features)
         if share := self.rows.facts.share:
             out = held_out(block.start, len(y), share)
             at = np.flatnonzero(out == bool(self._side))

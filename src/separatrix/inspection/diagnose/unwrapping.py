@@ -38,6 +38,11 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
         )
     check_is_fitted(clf)
     refuse_relabelled(clf, "diagnose")
+    if getattr(clf, "uses_offset_", False):
+        raise ValueError(
+            "diagnose compares a fit with others on the same rows, and has no offset for them: "
+            "use certify and inference, which take offset="
+        )
     if getattr(clf, "multilabel_", False):
         raise ValueError(
             "diagnose takes a model of classes that exclude each other, and this one has several "

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from ...data.validation import check_rows
 from ...numeric.types import Array
-from ...rows import RowsLike, concatenate_rows, host_rows_of
+from ...rows import RowsLike, concatenate_rows, host_rows_of, rows_of
 from .fitted import FittedLikelihood
 
 AT_ONCE = 2048  # rows whose values are in memory as a dense array
@@ -29,9 +29,12 @@ def probability_limits(
             "predictions have no intervals where coefficients are infinite: leave out their "
             "features, or use a penalty (l2 > 0)"
         )
-    rows = host_rows_of(_rows_of(found, X))
+    given = rows_of(_rows_of(found, X))
+    rows = host_rows_of(given)
     W, own, n = found.weights, found.standardization, rows.shape[0]
-    added = found.clf._offset_of(offset, n, len(found.weights))
+    added = given.offset
+    if added is None or offset is not None:
+        added = found.clf._offset_of(offset, n, len(found.weights))
     low, high = [], []
     for start in range(0, n, AT_ONCE):
         part = rows.part(start, min(start + AT_ONCE, n))

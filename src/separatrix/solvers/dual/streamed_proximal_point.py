@@ -265,7 +265,8 @@ class SlopesAlong(NearCenter[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """Process a few rows at a time, so that temporary arrays stay in cache."""
-        s, change = scores_of(block, self.W), scores_of(block, self.direction)
+        plain = block._replace(X=block.rows.without_offset.X)
+        s, change = scores_of(block, self.W), scores_of(plain, self.direction)
         center, c = self.center_of(block), block.weights
         out = np.zeros(len(self.lengths))
         for start in range(0, len(c), SOME_ROWS):

@@ -276,6 +276,8 @@ def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
     arrays["y"] = block.y
     if block.weight is not None:
         arrays["weight"] = block.weight
+    if (offset := block.rows.offset) is not None:
+        arrays["offset"] = offset
     return arrays, features
 
 

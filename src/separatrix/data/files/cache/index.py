@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....numeric.types import AnyArray
-from ....rows import CsrRows, RowsLike, host_rows_of
+from ....rows import CsrRows, RowsLike, host_rows_of, rows_of, with_offset
 from ...blocks import Block
 from ..facts import LARGEST_WEIGHT
 
@@ -31,11 +31,13 @@ FLOATS = tuple(np.dtype(name).str for name in ("float32", "float64"))
 INTEGERS = tuple(np.dtype(name).str for name in ("int32", "int64"))
 TYPES = {
     "X": FLOATS, "data": FLOATS, "indices": INTEGERS, "indptr": INTEGERS,
-    "y": INTEGERS[1:], "weight": FLOATS[1:],
+    "y": INTEGERS[1:], "weight": FLOATS[1:], "offset": FLOATS[1:],
 }  # fmt: skip
 """The types that the arrays of a block may have."""
 DENSE, SPARSE = ["X", "y"], ["data", "indices", "indptr", "y"]
-"""The arrays of a block in their order; ``weight`` may follow."""
+"""The arrays of a block in their order."""
+MORE = ["weight"], ["offset"], ["weight", "offset"]
+"""Those that may follow."""
 
 Identity = dict[str, Any]
 
@@ -83,6 +85,8 @@ class StoredBlock(NamedTuple):
             X: RowsLike = arrays["X"]
         else:
             X = CsrRows(arrays["data"], arrays["indices"], arrays["indptr"], features)
+        if "offset" in arrays:
+            X = with_offset(rows_of(X), arrays["offset"]).X
         return Block(X, arrays["y"], arrays.get("weight"), self.start)
 
 
@@ -142,7 +146,9 @@ def _check_block(stored: StoredBlock) -> None:
         _whole(number)
     names = DENSE if stored.features is None else SPARSE
     arrays = {name: (dtype, shape) for name, dtype, shape in stored.arrays}
-    if [name for name, _, _ in stored.arrays] not in (names, [*names, "weight"]):
+    if list(arrays) not in (names, *([*names, *more] for more in MORE)) or len(arrays) != len(
+        stored.arrays
+    ):
         raise ValueError("other arrays than a block has")
     for name, (dtype, shape) in arrays.items():
         if dtype not in TYPES[name] or not isinstance(shape, list):
@@ -150,7 +156,7 @@ def _check_block(stored: StoredBlock) -> None:
         for number in shape:
             _whole(number)
     (n,) = arrays["y"][1]
-    expected = {"y": [n], "weight": [n]}
+    expected = {"y": [n], "weight": [n], "offset": [n, 1]}
     if stored.features is None:
         expected["X"] = [n, *arrays["X"][1][1:]]
         well_made = len(arrays["X"][1]) == 2
@@ -189,6 +195,9 @@ def flaw(block: Block, codes: int) -> str | None:
         return "it has a label that does not exist"
     if weight is not None and not (weight.min() >= 0.0 and weight.max() <= LARGEST_WEIGHT):
         return "it has a weight that is not a number of at least 0"
+    offset = rows_of(X).offset
+    if offset is not None and not np.all(np.isfinite(offset)):
+        return "it has an offset that is not finite"
     return None
 
 

@@ -271,6 +271,20 @@ def labels(column: pa.Array, name: str, place: Place) -> Labels:
     return CodedLabels(np.array(words, dtype=str), codes)
 
 
+def offsets(column: pa.Array, name: str, place: Place) -> Array:
+    """The offsets of the rows: finite numbers."""
+    found = numbers(column, name, place)
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        value = found[wrong[0]]
+        text = "missing" if np.isnan(value) else repr(float(value))
+        raise ValueError(
+            f"the offset {name!r} is {text} in {place.row(int(wrong[0]))}; expected a finite "
+            "number for every row"
+        )
+    return found
+
+
 def weights(column: pa.Array, name: str, place: Place) -> Array:
     """The weights of the rows: numbers that are there and not negative."""
     values = numbers(column, name, place)

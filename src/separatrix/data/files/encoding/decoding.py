@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....numeric.types import AnyArray, Array
-from ....rows import HostRowsLike, RowsLike, host_rows_of
+from ....rows import HostRowsLike, RowsLike, host_rows_of, rows_of, with_offset
 from ...validation import all_finite
 from ..readers.reader import Place, Reader, TableReader
 from .coded_labels import Labels, plain_labels
@@ -48,11 +48,11 @@ def decoded(
         )
     if not isinstance(reader, TableReader) or encoding is None:
         before = 0
-        X: Any
-        for X, y, weight, where in reader.pieces():
+        rows: Any
+        for rows, y, weight, where in reader.pieces():
             now = reader.left_out
             unknown = {"features": now - before} if now > before else {}
-            yield Decoded(_as(X, dtype, where), y if labels else None, weight, where, unknown)
+            yield Decoded(_as(rows, dtype, where), y if labels else None, weight, where, unknown)
             before = now
         return
     columns = encoding.column_names(labels)
@@ -62,7 +62,9 @@ def decoded(
     for piece in reader.pieces(columns):
         batch: Any = piece.X
         found = encoding.encode(batch, place=piece.where, labels=labels)
-        X = _as(found.X, dtype, piece.where)
+        X: RowsLike = _as(found.X, dtype, piece.where)
+        if found.offset is not None:
+            X = with_offset(rows_of(X), found.offset[:, None]).X
         yield Decoded(X, found.labels, found.weight, piece.where, found.unknown)
 
 

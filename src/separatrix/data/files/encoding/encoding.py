@@ -33,7 +33,7 @@ CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
 """The types of categories as a column names them, and as Python does."""
 DTYPES = ("float32", "float64")
 MOST_HASH_BITS = 30  # 2^30 features: indices still fit into int32
-OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
+OTHERS = ("target", "weight", "dtype", "text_target", "row_values", "offset")
 
 
 class Encoded(NamedTuple):
@@ -43,6 +43,7 @@ class Encoded(NamedTuple):
     labels: Labels | None
     """As the table has them."""
     weight: Array | None
+    offset: Array | None
     unknown: dict[str, int]
     """Values that the dictionary of their column does not have, by column: their features are 0."""
 
@@ -70,6 +71,8 @@ class Encoding:
     """Whether labels are words, though all of a CSV file may look like numbers."""
     row_values: float | None = field(default=None, compare=False)
     """Mean number of non-zero values in a row; None if not counted."""
+    offset: str | None = None
+    """The column of numbers that are added to the scores: predictions need it, too."""
 
     @property
     def feature_names(self) -> AnyArray:
@@ -129,7 +132,10 @@ class Encoding:
             y = labels_of(batch, self.target, place)
         if labels and self.weight is not None:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
-        return Encoded(X, y, weight, unknown)
+        offset = None
+        if self.offset is not None:
+            offset = of.offsets(of.whole_column(batch, self.offset), self.offset, place)
+        return Encoded(X, y, weight, offset, unknown)
 
     def _plain_numbers(self, batch: Batch) -> AnyArray | None:
         """Rows of columns of finite numbers, none of them missing; None if they are not.
@@ -140,7 +146,7 @@ class Encoding:
 
         if self.storage != "dense" or not self.is_plain:
             return None
-        found = doubles(batch, self.column_names(labels=False))
+        found = doubles(batch, self.column_names(labels=False, offset=False))
         if found is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
@@ -199,9 +205,11 @@ class Encoding:
         }
         return names | set(target_names(self.target)) if self.text_target else names
 
-    def column_names(self, labels: bool = True) -> list[str]:
+    def column_names(self, labels: bool = True, offset: bool = True) -> list[str]:
         """Those that a table has to have, with or without target and weight."""
         names = [column.name for column in self.columns]
+        if offset and self.offset is not None:
+            names.append(self.offset)
         others = target_names(self.target)
         if self.weight is not None:
             others.append(self.weight)
@@ -230,18 +238,19 @@ class Encoding:
             "columns": list(map(_entry, self.columns)), "target": self.target,
             "weight": self.weight, "dtype": self.dtype,
             "text_target": self.text_target, "row_values": self.row_values,
-        }  # fmt: skip
+        } | ({} if self.offset is None else {"offset": self.offset})  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
         """The one that was written down; a KeyError, TypeError or ValueError if it is none."""
-        others = {name: data[name] for name in OTHERS if name in data}
-        if isinstance(others.get("target"), list):
-            others["target"] = tuple(others["target"])
-        found = cls(tuple(map(_column, data["columns"])), **others)
-        roles = [*target_names(found.target), *[found.weight] * (found.weight is not None)]
+        given = {name: data[name] for name in OTHERS if name in data}
+        if isinstance(given.get("target"), list):
+            given["target"] = tuple(given["target"])
+        found = cls(tuple(map(_column, data["columns"])), **given)
+        others = [name for name in (found.weight, found.offset) if name is not None]
+        roles = [*target_names(found.target), *others]
         if not all(isinstance(name, str) for name in roles) or found.dtype not in DTYPES:
-            raise TypeError("target, weight or dtype")
+            raise TypeError("target, weight, offset or dtype")
         values = found.row_values
         if type(found.text_target) is not bool or not (values is None or is_number(values)):
             raise TypeError("text_target or row_values")

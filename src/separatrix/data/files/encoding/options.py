@@ -36,10 +36,12 @@ class EncodingOptions:
     missing: Literal["error", "mean", "zero", "indicator"] = "error"
     dtype: Literal["float32", "float64"] = "float64"
     dates: Mapping[str, Sequence[str]] | None = None
+    offset: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", as_target(self.target))
-        for name, value in (("target", self.target), ("weight", self.weight)):
+        for name in ("target", "weight", "offset"):
+            value = getattr(self, name)
             several = name == "target" and isinstance(value, tuple)
             if value is not None and not isinstance(value, str) and not several:
                 raise TypeError(f"{name} must be the name of a column, or None, got {value!r}")
@@ -133,6 +135,7 @@ class EncodingOptions:
         """Which of the columns are features; one that is not there is an error."""
         roles = [("target", name) for name in target_names(self.target)]
         roles += [("weight", self.weight)] if self.weight is not None else []
+        roles += [("offset", self.offset)] if self.offset is not None else []
         others = [name for _, name in roles]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
         times = Counter(names)
@@ -153,7 +156,7 @@ class EncodingOptions:
         if len(set(features + others)) < len(features + others):
             raise ValueError(
                 f"a column has two roles: target={self.target!r}, weight={self.weight!r}, "
-                f"features={features!r}; expected each column once"
+                f"offset={self.offset!r}, features={features!r}; expected each column once"
             )
         chosen = set(features)
         for what, names_of in (("categorical", named), ("dates", self.dates or ())):

@@ -14,7 +14,7 @@ from ..readers.reader import Place
 from ..readers.wide import Batch
 from .category_surveys import CategorySurvey, ColumnSurvey, DateSurvey, HashSurvey
 from .coded_labels import Labels
-from .columns import NUMBERS, category_type, running_total, weights, whole_column
+from .columns import NUMBERS, category_type, offsets, running_total, weights, whole_column
 from .encoding import Encoding
 from .label_sets import labels_of, target_names
 from .number_survey import NumberSurvey
@@ -56,7 +56,8 @@ class Survey:
     @property
     def names(self) -> list[str]:
         """The columns that it looks at."""
-        others = [*target_names(self.options.target), self.options.weight]
+        options = self.options
+        others = [*target_names(options.target), options.weight, options.offset]
         return self.features + [name for name in others if name]
 
     @property
@@ -81,6 +82,8 @@ class Survey:
             y = labels_of(batch, options.target, place)
         if options.weight is not None:
             given = weights(whole_column(batch, options.weight), options.weight, place)
+        if options.offset is not None:
+            offsets(whole_column(batch, options.offset), options.offset, place)
         weight = given
         if self.held_out:
             out = held_out(self.n_read, batch.num_rows, self.held_out)
@@ -130,5 +133,6 @@ class Survey:
         options = self.options
         values = self.n_values / self.n_read if self.needs_rows else None
         return Encoding(
-            columns, options.target, options.weight, options.dtype, row_values=values
+            columns, options.target, options.weight, options.dtype, row_values=values,
+            offset=options.offset,
         )  # fmt: skip
