@@ -192,3 +192,18 @@ def test_unknown_features_are_named(features):
     found = inference(LinearClassifier(**EXACT).fit(X, y), X, y)
     with pytest.raises((ValueError, TypeError), match="feature"):
         found.test(features)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_limits_of_huge_values(k):
+    """They are those of a ray that goes to infinity, between 0 and 1, and never NaN."""
+    X, y = table(90, k=k)
+    found = inference(LinearClassifier(**EXACT).fit(X, y), X, y)
+    for row in np.vstack([np.eye(4), -np.eye(4), np.ones((1, 4))]):
+        expected = found.predict_interval(1e8 * row[None])
+        for size in (1e50, 1e160, 1e300, 1.7e308):
+            limits = found.predict_interval(size * row[None])
+            np.testing.assert_array_equal(np.round(expected, 12), np.round(limits, 12))
+            assert np.isin(limits, [0.0, 1.0]).all()
+    low, high = found.predict_interval(1e3 * X)
+    assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
