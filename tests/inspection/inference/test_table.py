@@ -207,3 +207,14 @@ def test_limits_of_huge_values(k):
             assert np.isin(limits, [0.0, 1.0]).all()
     low, high = found.predict_interval(1e3 * X)
     assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+
+
+@pytest.mark.parametrize("covariance", ["model", "sandwich"])
+def test_weights_times_a_constant_are_other_weights(covariance):
+    """Their minimum is the same, and their standard errors are not."""
+    X, y = table(91)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    clf = LinearClassifier(**EXACT).fit(X, y, sample_weight=weight)
+    assert inference(clf, X, y, sample_weight=weight, covariance=covariance).n == weight.sum()
+    with pytest.raises(ValueError, match="pass the sample_weight of the fit"):
+        inference(clf, X, y, sample_weight=2.0 * weight, covariance=covariance)
