@@ -24,7 +24,7 @@ from .scales import rescaled
 from .search import SeparabilitySearch, WeakSeparator
 from .settled import Weights, rounded, spanned, spanning
 from .signed_rows import SignedRows, dense
-from .weight_space import WeightSpace, weight_space, without_effect
+from .weight_space import SeparatorSpace, weight_space, without_effect
 
 NEGLIGIBLE_TERM = 1e-9  # of the largest term w_j x_j
 
@@ -134,7 +134,9 @@ def _shifted(given: Fractions, free: sp.csc_array, rows: SignedRows, prices: Arr
 class WeightSigns:
     """Which signs each weight has among the weak separators of two classes."""
 
-    def __init__(self, rows: SignedRows, direction: Array, few: WeightSpace | None = None) -> None:
+    def __init__(
+        self, rows: SignedRows, direction: Array, few: SeparatorSpace | None = None
+    ) -> None:
         """With a space of few weights, all questions are asked in its coordinates."""
         self.rows, self.few = rows, few
         self.asked = rows if few is None else few.rows

@@ -58,6 +58,10 @@ class SignedRows:
     sparse: bool = False
     """Whether rows are gathered as sparse arrays, whatever their length."""
 
+    def __post_init__(self) -> None:
+        # An offset is no part of a direction.
+        object.__setattr__(self, "source", self.source.without_offset)
+
     @cached_property
     def encoding(self) -> SignedRowEncoding:
         """How rows are converted to signed rows."""

@@ -21,7 +21,7 @@ from .signed_blocks import CHUNK
 from .signed_rows import Matrix, SignedRows, dense
 
 
-class WeightSpace(NamedTuple):
+class SeparatorSpace(NamedTuple):
     """The weights with margin 0 on the boundary."""
 
     vectors: Array
@@ -32,7 +32,7 @@ class WeightSpace(NamedTuple):
     """``z V`` of the other rows."""
 
 
-def weight_space(rows: SignedRows, on: Ints) -> WeightSpace | None:
+def weight_space(rows: SignedRows, on: Ints) -> SeparatorSpace | None:
     """For a boundary, if the rows are sparse and of whole numbers where it matters."""
     given = _gathered(rows)
     if given is None:
@@ -50,7 +50,7 @@ def weight_space(rows: SignedRows, on: Ints) -> WeightSpace | None:
     few = np.unique(dense(A[:, kept]), axis=0)
     source = ArraySource(check_rows(few), np.ones(len(few)), np.array([-1, 1]))
     vectors = inner.vectors[:, kept].toarray()
-    return WeightSpace(vectors, every.vectors.toarray(), SignedRows(source, intercept=False))
+    return SeparatorSpace(vectors, every.vectors.toarray(), SignedRows(source, intercept=False))
 
 
 def without_effect(rows: SignedRows) -> NullSpace | None:

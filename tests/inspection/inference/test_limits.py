@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from inspection.inference.cases import EXACT, close, table, with_ones
 from inspection.inference.profile_oracle import LONG, least
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
@@ -186,3 +186,23 @@ def test_no_finite_coefficient_is_refused():
     X = np.column_stack([X, rare])
     with pytest.raises(ValueError, match="at infinity"):  # of more classes, not covered
         inference(fit(X, y), X, y)
+
+
+def test_an_offset_belongs_to_the_limiting_model_and_to_infinite_ends():
+    X, y, rare = with_rare(7)
+    X, offset = X[:, [0, 2]], np.random.default_rng(7).standard_normal(len(y))
+    with pytest.warns(ConvergenceWarning, match="no minimum"):
+        clf = LinearClassifier(**EXACT).fit(X, y, offset=offset)
+    found = inference(clf, X, y, offset=offset, **PROFILE)
+    own = LinearClassifier(**EXACT).fit(X[~rare, :1], y[~rare], offset=offset[~rare])
+    expected = inference(own, X[~rare, :1], y[~rare], offset=offset[~rare], **PROFILE)
+    assert found.intervals[[0, 2]] == pytest.approx(expected.intervals, rel=1e-8)
+
+    def profile(value):  # of the infinite coefficient
+        def losses(u):
+            return np.sum(np.logaddexp(0.0, -(2 * y - 1) * (X @ [u[0], value] + u[1] + offset)))
+
+        return minimize(losses, np.zeros(2), tol=1e-12).fun
+
+    low = brentq(lambda v: 2 * (profile(v) - profile(60.0)) - chi2.ppf(0.95, 1), -10.0, 20.0)
+    assert found.intervals[1] == pytest.approx([low, np.inf], rel=1e-5)

@@ -192,3 +192,29 @@ def test_unknown_features_are_named(features):
     found = inference(LinearClassifier(**EXACT).fit(X, y), X, y)
     with pytest.raises((ValueError, TypeError), match="feature"):
         found.test(features)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_limits_of_huge_values(k):
+    """They are those of a ray that goes to infinity, between 0 and 1, and never NaN."""
+    X, y = table(90, k=k)
+    found = inference(LinearClassifier(**EXACT).fit(X, y), X, y)
+    for row in np.vstack([np.eye(4), -np.eye(4), np.ones((1, 4))]):
+        expected = found.predict_interval(1e8 * row[None])
+        for size in (1e50, 1e160, 1e300, 1.7e308):
+            limits = found.predict_interval(size * row[None])
+            np.testing.assert_array_equal(np.round(expected, 12), np.round(limits, 12))
+            assert np.isin(limits, [0.0, 1.0]).all()
+    low, high = found.predict_interval(1e3 * X)
+    assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+
+
+@pytest.mark.parametrize("covariance", ["model", "sandwich"])
+def test_weights_times_a_constant_are_other_weights(covariance):
+    """Their minimum is the same, and their standard errors are not."""
+    X, y = table(91)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    clf = LinearClassifier(**EXACT).fit(X, y, sample_weight=weight)
+    assert inference(clf, X, y, sample_weight=weight, covariance=covariance).n == weight.sum()
+    with pytest.raises(ValueError, match="pass the sample_weight of the fit"):
+        inference(clf, X, y, sample_weight=2.0 * weight, covariance=covariance)

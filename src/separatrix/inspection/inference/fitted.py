@@ -154,6 +154,7 @@ def fitted_likelihood(
             f"the objective on these rows is {value:.6g}, but the fit reached "
             f"{clf.objective_:.6g}: pass the X, y, sample_weight and offset of the fit"
         )
+    _check_weight_sum(clf, source.weight_sum)
     C = source.weight_sum
     slope = own.gradient(gradient + C * penalty * W).ravel()
     number = _number(reference, clf.classes_)
@@ -173,6 +174,16 @@ def fitted_likelihood(
         own,
         number,
     )
+
+
+def _check_weight_sum(clf: Any, found: float) -> None:
+    """Weights times a constant have the same minimum, but other standard errors."""
+    trace = getattr(clf, "trace_", None)  # a model that was loaded may have none
+    if trace is not None and not abs(found - trace.weight_sum) <= SAME * trace.weight_sum:
+        raise ValueError(
+            f"the weights of these rows sum to {found:g}, but those of the fit to "
+            f"{trace.weight_sum:g}: pass the sample_weight of the fit"
+        )
 
 
 def _check_model(clf: Any) -> None:
