@@ -80,7 +80,9 @@ def test_the_page_on_separability(capsys):
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
+        ("offsets", ("optimal", "(intercept)", "True")),
         ("inference", ("mean texture     -0.3806", "class 1 against 0")),
+        ("bias_reduction", ("no minimum\n", "optimal True\n")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
         ("course/perceptron", ("[[3. 2.]] [-4.] 9 no mistakes", "cycle", "are overlapping")),
         ("course/descent", ("1.0 oscillating", "-1.5 -1.057", "None 0.0815 35 optimal")),
@@ -90,6 +92,7 @@ def test_the_page_on_separability(capsys):
             "course/proof",
             ("hinge         0.96  optimal", "no mistakes", "18.0 51.0", "\n2 100 2\n"),
         ),
+        ("course/coefficients", ("2.457      0.4701   5.23", "31.66465", "no minimum")),
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
@@ -126,7 +129,8 @@ def test_no_page_has_code_that_is_not_run():
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
-        "reproducibility", "sparse_models", "decision", "inference",
+        "reproducibility", "sparse_models", "decision", "inference", "bias_reduction", "offsets",
+        "coefficients",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]

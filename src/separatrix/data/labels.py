@@ -34,15 +34,14 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
-    there = device_values(y)
-    if there is not None and (classes := distinct(there)) is not None:
-        return cast(AnyArray, there), classes
-    y = copied_home(y, "y")
-    refuse_several(y)
-    check_words(y)
-    plain = type(y) is np.ndarray and y.ndim == 1
-    found = small_integer_classes(y) if plain else None
+    found = small_integer_classes(y) if type(y) is np.ndarray and y.ndim == 1 else None
     if found is None:
+        there = device_values(y)
+        if there is not None and (classes := distinct(there)) is not None:
+            return cast(AnyArray, there), classes
+        y = copied_home(y, "y")
+        refuse_several(y)
+        check_words(y)
         y = opened(y, "y")
         refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
         y = column_or_1d(y, warn=True)
@@ -157,7 +156,7 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
     if most - least > min(COUNTED_LABELS, len(y) // 2 - 1):
         return None
     if most - least <= SEARCHED_LABELS:
-        between = [value for value in range(least + 1, most) if np.any(y == value)]
+        between = [value for value in range(least + 1, most) if (y == value).any()]
         return np.array(sorted({least, *between, most}), dtype=y.dtype)
     counts = np.bincount(y.astype(np.intp, copy=False) - least)
     found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)

@@ -14,6 +14,7 @@ from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
+from ..data.offset import offset_source
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
@@ -29,6 +30,8 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from .label_columns import given_start, loss_for
+from .offsets import refuse_offset_beside
+from .prior_correction import check_correctable
 from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
 from .training_rows import TrainingRows
@@ -76,6 +79,14 @@ class AllOrNothing:
             self._estimator.__dict__ = self._before
 
 
+def _zeros(objective: Objective) -> Array:
+    """Weights of 0; with an offset the biases take back its mean, which may be far from 0."""
+    W = np.zeros(objective.shape)
+    if objective.intercept and objective.source.has_offset:
+        W[:, -1] = -objective.offset_sums.total / objective.source.weight_sum
+    return W
+
+
 class LinearModel(TrainingRows):
     """A linear classifier, with any training method."""
 
@@ -105,14 +116,22 @@ class LinearModel(TrainingRows):
 
     # ---- training ------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> tuple[Objective, Result]:
         settings = self._checked_settings()
         self.__dict__.pop("decision_", None)
+        if is_dask(X) or isinstance(X, Source):
+            refuse_offset_beside(offset)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-        # Warnings of these two name the caller of fit, counting the frames in between.
-        found = self._given_source if isinstance(X, Source) else self._source
+        # Warnings of these name the caller of fit, counting the frames in between.
+        found = self._given_source if isinstance(X, Source) else self._labelled_rows
         source = placed_source(found(X, y, sample_weight), self.device)
+        if offset is not None:
+            source = offset_source(source, offset)
+        self._note_offset(source)
+        source = self._as_trained(source)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
@@ -123,6 +142,20 @@ class LinearModel(TrainingRows):
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         return objective, result
+
+    @property
+    def _relabels(self) -> bool:
+        """Whether rows are trained on as weighted copies with other labels."""
+        return False
+
+    @property
+    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
+        """What makes a source of X, y and sample_weight."""
+        return self._source
+
+    def _as_trained(self, source: Source) -> Source:
+        """The rows with the labels that the fit uses, if these are not the given ones."""
+        return source
 
     def _posed(
         self, settings: FitSettings, source: Source, seed: int
@@ -181,12 +214,15 @@ class LinearModel(TrainingRows):
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
         loss = loss_for(settings.loss, source, self.class_weight)
+        if self.prior_correction:
+            check_correctable(self, loss)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
         checks.flag("fit_intercept", self.fit_intercept)
         checks.flag("warm_start", self.warm_start)
         checks.flag("standardize", self.standardize)
+        checks.flag("prior_correction", self.prior_correction)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         settings = self._settings()
@@ -203,7 +239,7 @@ class LinearModel(TrainingRows):
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
-            return np.zeros(objective.shape)
+            return _zeros(objective)
         if start == "sum":
             return objective.signed_row_sum()
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)
@@ -229,7 +265,7 @@ class LinearModel(TrainingRows):
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights() if labels is None else self._weights()[labels.varying]
+        W = self._minimum() if labels is None else self._minimum()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
@@ -251,7 +287,7 @@ class LinearModel(TrainingRows):
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
             source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
-            features=settings.features, parts=source.parts,
+            features=settings.features, parts=source.parts, relabelled=self._relabels,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
+from ..data import Source
 from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
@@ -13,9 +15,11 @@ from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
 from .base import AllOrNothing, FitSettings
+from .bias_reduction import check_bias_reduction, check_two_classes, no_penalty, smoothed
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
+from .soft_labels import check_soft_labels, refuse_labelled_rows, soft_rows
 from .sparse import SparseModel
 
 
@@ -103,8 +107,14 @@ class LinearClassifier(StreamModel, SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
-        Weights of the classes, times the sample weights. For an indicator matrix, a dict of 0 and
-        1 for all labels, or "balanced" for each label by itself.
+        Weights of the classes, times the sample weights. They change the probabilities: to find
+        more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
+        dict of 0 and 1 for all labels, or "balanced" for each label by itself.
+    prior_correction : bool
+        With ``class_weight`` and the logistic loss, subtract the logarithms of the class weights
+        from ``intercept_`` after the fit, so that probabilities are those of the rows without class
+        weights if the model is right. It is not the fit without class weights, whose ``coef_``
+        differs. ``objective_`` and ``gap_`` are those before the shift, ``prior_shift_``.
     warm_start : bool
         Start from the weights of the previous fit.
     n_jobs : int or None
@@ -112,6 +122,15 @@ class LinearClassifier(StreamModel, SparseModel):
     device : None, "cpu", "cuda" or "cuda:1"
         Where the fit runs. None: where X is; an array on a GPU is read there. "cuda" copies other
         rows to the GPU, in blocks in every pass if they do not fit; "cpu" copies X to main memory.
+    soft_labels : bool
+        Whether ``y`` has probabilities in place of labels: of the second of two classes, (n,) from
+        0 to 1, or of every class, (n, k), with rows that sum to 1. For the logistic loss and
+        softmax, with X in memory. The loss is the cross-entropy: each row counts as a copy with
+        each label, weighted by its probability, and ``classes_`` are the numbers from 0.
+    bias_reduction : None or "mdypl"
+        "mdypl", for the logistic loss of two classes: in place of a penalty, labels are pulled
+        towards 1/2, so that the estimate is finite for every data set. ``l2`` is then 0: leave it
+        out. See docs/bias_reduction.md.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -160,6 +179,8 @@ class LinearClassifier(StreamModel, SparseModel):
     intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
+    prior_shift_ : array (1,) or (k,)
+        With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
         The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
         numbers of its columns, (q,).
@@ -184,6 +205,8 @@ class LinearClassifier(StreamModel, SparseModel):
         Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
+    uses_offset_ : bool
+        Whether the fit had an offset: predictions then need one, too.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
@@ -235,9 +258,12 @@ class LinearClassifier(StreamModel, SparseModel):
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        prior_correction: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
+        soft_labels: bool = False,
+        bias_reduction: str | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
@@ -256,24 +282,33 @@ class LinearClassifier(StreamModel, SparseModel):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.prior_correction = prior_correction
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
+        self.soft_labels = soft_labels
+        self.bias_reduction = bias_reduction
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Minimise the objective on all rows, X and y or a source.
 
-        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q).
+        ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q); with
+        ``soft_labels`` it has probabilities. ``offset`` has known numbers that are added to the
+        scores: (n,) for two classes, to the score of the larger one, else (n, k). Then predictions
+        need it, too.
         """
+        if self.soft_labels:
+            refuse_labelled_rows(X)
         with memory_released(), AllOrNothing(self):
-            objective, result = self._fit(X, y, sample_weight)
+            objective, result = self._fit(X, y, sample_weight, offset)
             self._finish(objective, result)
+            l1 = objective.penalty.l1
             del objective, result
         self._warn_of_the_end()
-        self._warn_if_nothing_is_selected(self._penalty().l1)
+        self._warn_if_nothing_is_selected(l1)
         return self
 
     def partial_fit(
@@ -284,6 +319,11 @@ class LinearClassifier(StreamModel, SparseModel):
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
+        if self._relabels:
+            raise ValueError(
+                "partial_fit is not for soft_labels or bias_reduction, which need all rows: call "
+                "fit"
+            )
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
@@ -316,12 +356,29 @@ class LinearClassifier(StreamModel, SparseModel):
         super().set_params(**self._with_nested("penalty", params, example))
         return self
 
+    @property
+    def _relabels(self) -> bool:
+        return bool(self.soft_labels) or self.bias_reduction is not None
+
+    @property
+    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
+        return partial(soft_rows, self) if self.soft_labels else super()._labelled_rows
+
+    def _as_trained(self, source: Source) -> Source:
+        if self.bias_reduction is None:
+            return source
+        check_two_classes(source, self.bias_reduction)
+        return smoothed(source, self.fit_intercept)
+
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)
+        check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
 
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss
+        if check_bias_reduction(self, loss) is not None:
+            return no_penalty()
         if given is None:
             return penalty_of(loss, self.l1, self.l2, self.penalty_weights, self.groups)
         return given_penalty(

@@ -22,6 +22,7 @@ from ..numeric.types import AnyArray
 from ..rows import RowsLike, concatenate_rows
 from .label_columns import note_labels
 from .predictor import LinearPredictor
+from .prior_correction import class_factors
 from .sources import refuse_labels_beside, reweighted, same_features
 
 
@@ -32,6 +33,7 @@ class TrainingRows(LinearPredictor):
     class_weight: Any
     warm_start: bool
     device: str | None = None
+    prior_correction: bool = False
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
     _weighs_labels = False
@@ -78,10 +80,15 @@ class TrainingRows(LinearPredictor):
                 return source
             return cast(ArraySource, reweighted(source, self.class_weight))
         self.__dict__.pop("_labels", None)
-        return array_source(
+        source = array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=n_jobs,
         )  # fmt: skip
+        if self.prior_correction and self.class_weight is not None:
+            self._class_factors = class_factors(
+                source, array_source(rows, y, sample_weight=sample_weight, n_jobs=n_jobs)
+            )
+        return source
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
         """A given source, unchanged or with class weights."""
@@ -94,9 +101,12 @@ class TrainingRows(LinearPredictor):
         note_labels(self, source)
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
-        as_given = self.class_weight is None or source.multilabel
-        weighed = source if as_given else reweighted(source, self.class_weight)
         self._keep_reading(source)
+        if self.class_weight is None or source.multilabel:  # which the loss weighs
+            return source
+        weighed = reweighted(source, self.class_weight)
+        if self.prior_correction and source.labels is None:
+            self._class_factors = class_factors(weighed, source)
         return weighed
 
     def _keep_reading(self, source: Source) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -121,6 +122,11 @@ class Loss(Registered):
     def unweighted(self) -> Loss:
         """The same without ``column_weights``, as held-out samples are measured."""
         return self
+
+    @property
+    def side_weights(self) -> Array:
+        """Weights of samples on the -1 side and on the +1 side, by column: (2, k), or (2, 1)."""
+        return np.ones((2, 1))
 
     def column_weights(self, y: AnyArray) -> Array | float:
         """Weights of the terms of ``column_loss``; broadcast with the scores."""
@@ -292,4 +298,4 @@ def steepness_of_square(mean: float) -> float:
 
     By Jensen's inequality the mean of the roots is at most the root of the mean.
     """
-    return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
+    return 1.0 + mean + 2.0 * math.sqrt(max(mean, 0.0))

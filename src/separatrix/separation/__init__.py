@@ -15,11 +15,11 @@ from ..data.device_arrays import on_device
 from ..data.labels import refuse_label_source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
-from . import single_features
+from . import reduction
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Proven
+from .settled import Proven
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -40,7 +40,8 @@ def separability(
     (w, b) has all margins > 0; ``"quasi-separable"`` if not, but some (w, b) has all margins >= 0
     and at least one > 0; else ``"overlapping"``. A logistic fit without penalty exists exactly
     in the last case. For more classes the same holds for the joint problem, where each class has a
-    score and the row's own class must have the highest, and for every pair of classes.
+    score and the row's own class must have the highest, and for every pair of classes. An offset of
+    the rows does not count: what is finite does not change where weights diverge.
 
     Parameters
     ----------
@@ -71,11 +72,11 @@ def separability(
     >>> xor.verdict, xor.witness.rows, xor.witness.weights[0], xor.verify(exact=True)
     ('overlapping', array([0, 1, 2, 3]), Fraction(1, 4), True)
     """
-    source = _source(X, y)
+    source = _source(X, y).without_offset
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
     scaled, powers = rescaled(rows)
-    decision = single_features.decision(scaled, exact)
+    decision = reduction.decision(scaled, exact)
     pairs = _pairs(scaled, decision.verdict)
     return _result(rows, powers, decision, exact, names, pairs)
 
@@ -91,11 +92,12 @@ def decide(
     ``pairs`` is None. What the result computes on first access (the margin, infinite coefficients,
     ``verify``) reads the source without a limit.
     """
+    source = source.without_offset
     budget = ReadBudget(most_reads, source.n_rows)
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:
         scaled, powers = rescaled(counted)
-        decision = single_features.decision(scaled, budget=budget)
+        decision = reduction.decision(scaled, budget=budget)
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
@@ -205,6 +207,6 @@ def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
     return {
         (labels[a], labels[b]): verdict
         if verdict == "separable"
-        else single_features.decision(SignedRows(rows.source, (a, b), rows.intercept)).verdict
+        else reduction.decision(SignedRows(rows.source, (a, b), rows.intercept)).verdict
         for a, b in combinations(range(len(labels)), 2)
     }

@@ -73,6 +73,8 @@ class LBFGS(Solver):
     """
 
     name = "LBFGS"
+    draws = False
+    takes_offset = True
 
     memory: int = 10
     factored_features: int = 5000

@@ -59,6 +59,8 @@ class Newton(Solver):
     """
 
     name = "Newton"
+    draws = False
+    takes_offset = True
     monotone = True
 
     direct_weights: int = 1500

@@ -142,12 +142,14 @@ class BatchPerceptron(Solver):
     """
 
     name = "BatchPerceptron"
+    draws = False
 
     learning_rate: LearningRate = 1.0
     average: bool = False
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss without a penalty is supported."""
+        super().check(objective)
         if not is_perceptron(objective.loss):
             raise ValueError(
                 f"BatchPerceptron is the perceptron rule and knows no loss "

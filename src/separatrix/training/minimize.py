@@ -38,8 +38,8 @@ NONE_HELD_OUT = (
     "separatrix.read(..., validation=0.2), or pass the rows"
 )
 NOTHING_DRAWN = np.random.default_rng(0)
-"""For runs that continue from a state, which contains all they need: creating a state can take as
-long as many passes over a few rows."""
+"""For solvers that draw nothing, and for runs that continue from a state, which contains all they
+need: creating a generator can take as long as many passes over a few rows."""
 
 
 @dataclass
@@ -170,8 +170,7 @@ def minimize(
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
-    if stop.cycle and not solver.is_deterministic_map(objective.penalty):
-        stop = replace(stop, cycle=False)
+    cycles = stop.cycle and solver.is_deterministic_map(objective.penalty)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 
     def observe(step: Step, why: str | None) -> None:
@@ -187,17 +186,19 @@ def minimize(
         )
     show = partial(original_step, features=features)
     early = _early_stopping(objective, stop, show)
-    rules = StoppingRules(stop, start, WeightSpace(), gap, early)
+    rules = StoppingRules(stop, start, WeightSpace(), gap, early, cycles)
     state_check = partial(solver.expected_state, objective)
     loop = Loop(rules, callbacks, [observe], progress, show, state_check)
     run = Run(
         loop, {"pocket": pocket, "trace": trace},
-        lambda: settings_of(objective, solver, stop, keep, state), seed, start, drawn,
+        lambda: settings_of(objective, solver, replace(stop, cycle=cycles), keep, state),
+        seed, start, drawn,
     )  # fmt: skip
     with run.closing:
         resumed = run.begin()
         start, at = run.start, state if resumed is None else resumed
-        rng = np.random.default_rng(run.seed) if at is None else NOTHING_DRAWN
+        draws = solver.draws and at is None
+        rng = np.random.default_rng(run.seed) if draws else NOTHING_DRAWN
         step, why = loop.train(solver.steps(objective, start, rng, at))
     if trace is not None:
         trace.seed, trace.start = run.seed, locked(start)

@@ -166,6 +166,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
     [
         (["fit", "articles.csv", "--target", "sport,music"], "names the column 'music'"),
         (["fit", "articles.csv", "--target", "sport,links"], "expected 0 or 1"),
+        ([*FIT, "--prior-correction"], "--prior-correction is for one target"),
         ([*FIT, "--balanced"], "--balanced is for one target, whose classes exclude each other"),
         ([*FIT, "--trace", "steps.html"], "--trace is for one target"),
         ([*FIT, "--report", "out.html"], "--report is for one target"),
@@ -178,7 +179,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport"], "in this order"),
         (["diagnose", "kept.sep", "articles.csv"], "several labels for a row"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_what_is_refused(folder, capsys, arguments, message):
     run([*FIT, "-o", "kept.sep"])

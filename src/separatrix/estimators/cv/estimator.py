@@ -107,6 +107,9 @@ class LinearClassifierCV(SparseModel):
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights; not for rows with several labels.
+    prior_correction : bool
+        As in :class:`LinearClassifier`; also where a scorer measures a fold. ``scoring="loss"`` is
+        the mean with class weights, before the shift.
     n_jobs : int or None
         Number of threads; None: all of this process. The result does not depend on it.
     device : None, "cpu", "cuda" or "cuda:1"
@@ -152,6 +155,8 @@ class LinearClassifierCV(SparseModel):
         Weights of the last fit, to all rows, like all following attributes.
     intercept_ : array (1,) or (k,)
         Biases.
+    prior_shift_ : array (1,) or (k,)
+        With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
         The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
         numbers of its columns, (q,).
@@ -188,6 +193,8 @@ class LinearClassifierCV(SparseModel):
         Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
+    uses_offset_ : bool
+        Whether the fit had an offset: predictions then need one, too.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
@@ -240,6 +247,7 @@ class LinearClassifierCV(SparseModel):
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        prior_correction: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
         random_state: Any = None,
@@ -262,21 +270,31 @@ class LinearClassifierCV(SparseModel):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.prior_correction = prior_correction
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        **params: Any,
+    ) -> Self:
         """Choose l2 by cross-validation, then fit it to all rows, X and y or a source.
+
+        ``offset`` is as in :class:`LinearClassifier`; every fold has that of its rows.
 
         ``params`` are passed to the splitter and the scorer: with scikit-learn's metadata routing,
         to those that request them; else only ``groups``, to the splitter.
         """
         scoring = self._scoring
         with memory_released(), AllOrNothing(self):
-            unfinished = self._searched(X, y, sample_weight, scoring, params)
+            unfinished = self._searched(X, y, sample_weight, offset, scoring, params)
         if scoring is not self.scoring and scoring is not None:
             warnings.warn(NEW_DEFAULT, FutureWarning, stacklevel=2)
         self._warn_of_the_end()
@@ -286,14 +304,21 @@ class LinearClassifierCV(SparseModel):
         return self
 
     def _searched(
-        self, X: Any, y: Any, sample_weight: Any, scoring: Any, params: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        scoring: Any,
+        params: dict[str, Any],
     ) -> Unfinished:
         """All fits; returns those that did not converge."""
         metadata = routed(self, sample_weight, params)
         settings = self._checked_settings()
         self.__dict__.pop("decision_", None)
         rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-        given = given_rows(self, X, y, sample_weight, metadata, scoring)
+        given = given_rows(self, X, y, sample_weight, offset, metadata, scoring)
+        self._note_offset(given.source)
         settings = replace(settings, stop=held_out(settings.stop, self, given.source))
         settings, given = occupied(settings, given, self.standardize)
         settings, source = self._standardized(settings, given.source)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
-from ...data.wrapped import SomeFeatures
+from ...data.wrapped import Featureless, SomeFeatures
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...penalties import L2
@@ -52,19 +53,9 @@ def likelihood_ratio(
     found: FittedLikelihood, asked: Covariance, names: Sequence[str], features: Any
 ) -> LikelihoodRatio:
     """Fit with and without the features, both to the last digit."""
-    if found.penalised:
-        raise ValueError(
-            "with a penalty the ratio has no chi-square distribution; fit with l2=0 for this test"
-        )
-    if found.squared:
-        raise ValueError("the squared loss has no likelihood here; fit loss='logistic'")
-    if asked.kind != "model" or found.clf.class_weight is not None:
-        raise ValueError(
-            "the test assumes independent rows and the likelihood of the model: it is available "
-            "with covariance='model' and without class_weight"
-        )
+    refuse_without_likelihood(found, asked)
     d = found.source.n_features
-    at = _numbers(features, list(names[:d]))
+    at = feature_numbers(features, list(names[:d]))
     kept = np.setdiff1d(np.arange(d), at)
     full = _least(found.objective, found.weights)
     if len(kept):
@@ -81,13 +72,39 @@ def likelihood_ratio(
     return LikelihoodRatio(statistic, degrees, p, tuple(names[j] for j in at))
 
 
+def refuse_without_likelihood(found: FittedLikelihood, asked: Covariance) -> None:
+    """Ratios of likelihoods need the likelihood of the model, and its maximum."""
+    if found.penalised:
+        raise ValueError(
+            "with a penalty likelihood ratios have no chi-square distribution; fit with l2=0 for "
+            "tests and profile intervals"
+        )
+    if found.squared:
+        raise ValueError("the squared loss has no likelihood here; fit loss='logistic'")
+    if asked.kind != "model" or found.clf.class_weight is not None:
+        raise ValueError(
+            "likelihood ratios assume independent rows and the likelihood of the model: tests and "
+            "profile intervals are available with covariance='model' and without class_weight"
+        )
+
+
 def null_loss(found: FittedLikelihood) -> float:
     """Mean loss without features: by the shares of the classes, or equal ones without a bias."""
     source = found.source
+    if source.has_offset:
+        return _least_with_offset(found.objective)
     if not found.objective.intercept:
         return float(np.log(len(source.classes)))
     shares = np.asarray(source.class_weight_sums()) / source.weight_sum
     return float(-np.sum(shares * np.log(shares)))
+
+
+def _least_with_offset(objective: Objective) -> float:
+    """Mean loss of the biases and the offset alone: the rows have a single feature, which is 0."""
+    alone = replace(objective, source=Featureless(objective.source), penalty=L2(1.0))
+    if not alone.intercept:
+        return alone.value_at_zeros
+    return _least(alone, np.zeros(alone.shape))
 
 
 def _least(objective: Objective, start: Array) -> float:
@@ -102,7 +119,7 @@ def _least(objective: Objective, start: Array) -> float:
     return result.objective
 
 
-def _numbers(features: Any, names: list[str]) -> Ints:
+def feature_numbers(features: Any, names: list[str]) -> Ints:
     asked = [features] if isinstance(features, (str, int, np.integer)) else features
     if not isinstance(asked, (list, tuple, np.ndarray)):
         raise TypeError(f"features must be a name, a number or a list of these, got {features!r}")

@@ -76,6 +76,7 @@ class InteriorPoint(DualSolver):
     """
 
     name = "InteriorPoint"
+    draws = False
 
     def check(self, objective: Objective) -> None:
         """Like all dual solvers; also bounded alphas and small systems."""
@@ -132,7 +133,7 @@ def iterate(run: AnyRun) -> DualIterate:
     """The iterate of a run; only reported if it improves something."""
     alpha = run.at.alpha[:, None] if isinstance(run, InteriorPointRun) else None
     return DualIterate(
-        run.W, run.objective_value, run.mistakes, run.bound, told=False,
+        run.W, run.objective_value, run.mistakes, run.bound, reported=False,
         alpha=None if alpha is None else lambda: alpha,
     )  # fmt: skip
 
