@@ -233,12 +233,12 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
         sign, binary = loss.signs(block.y, high), loss.column_loss
         assert binary is not None
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        conjugates, slopes = binary.conjugate(a), -block.weights[:, None] * a * sign
+        tangents, slopes = binary.conjugate(a), -block.weights[:, None] * a * sign
         if loss.weighs_columns:
             each = loss.column_weights(block.y)
-            conjugates, slopes = each * conjugates, each * slopes
+            tangents, slopes = each * tangents, each * slopes
         sums = Pair(*block.rows.compensated_transpose_product(slopes))
-        conjugates = _weighted(block, conjugates.sum(axis=1))
+        conjugates = _weighted(block, tangents.sum(axis=1))
         if (offset := block.rows.offset) is not None:
             conjugates -= _exact_dot(slopes, offset)
         losses = loss_of_pairs(loss, block.y, high, low)
