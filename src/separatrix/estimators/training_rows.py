@@ -102,7 +102,7 @@ class TrainingRows(LinearPredictor):
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
         self._keep_reading(source)
-        if self.class_weight is None or source.multilabel:  # which the loss weighs
+        if self.class_weight is None or source.multilabel:
             return source
         weighed = reweighted(source, self.class_weight)
         if self.prior_correction and source.labels is None:

@@ -241,3 +241,16 @@ def test_weights_from_a_file_are_checked(weights):
     assert from_dict(loss.to_dict()) == loss
     with pytest.raises(ValueError, match="two numbers above 0 for each label"):
         from_dict(loss.to_dict() | {"weights": weights})
+
+
+def test_with_an_offset_every_label_is_a_fit_to_it_alone():
+    rng = np.random.default_rng(3)
+    X, offset = rng.standard_normal((80, 2)), rng.standard_normal((80, 3))
+    Y = (X @ rng.standard_normal((2, 3)) + offset + rng.standard_normal((80, 3)) > 0.5).astype(int)
+    settings = {"l2": 1e-2, "tol": 1e-10, "class_weight": "balanced"}
+    clf = LinearClassifier(**settings).fit(X, Y, offset=offset)
+    assert clf.stop_ == "optimal"
+    for label in range(3):
+        alone = LinearClassifier(**settings).fit(X, Y[:, label], offset=offset[:, label])
+        assert clf.coef_[label] == pytest.approx(alone.coef_[0], abs=1e-5)
+        assert clf.intercept_[label] == pytest.approx(alone.intercept_[0], abs=1e-5)
