@@ -123,6 +123,11 @@ class Loss(Registered):
         """The same without ``column_weights``, as held-out samples are measured."""
         return self
 
+    @property
+    def side_weights(self) -> Array:
+        """Weights of samples on the -1 side and on the +1 side, by column: (2, k), or (2, 1)."""
+        return np.ones((2, 1))
+
     def column_weights(self, y: AnyArray) -> Array | float:
         """Weights of the terms of ``column_loss``; broadcast with the scores."""
         return 1.0

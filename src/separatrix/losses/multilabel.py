@@ -113,9 +113,14 @@ class WeightedMultiLabel(MultiLabel):
         """As ``MultiLabel``, and the weights."""
         return {**super().to_dict(), "weights": [list(pair) for pair in self.weights]}
 
+    @property
+    def side_weights(self) -> Array:
+        """Of the samples without each label and with it, (2, q)."""
+        return np.array(self.weights).T
+
     def column_weights(self, y: AnyArray) -> Array:
         """(n, q)."""
-        without, having = np.array(self.weights).T
+        without, having = self.side_weights
         found: Array = np.where(y > 0, having, without)
         return found
 

@@ -311,12 +311,9 @@ def _light_sides(objective: Objective, bias: Array) -> tuple[float, Array]:
     sums = objective.class_sums / C
     total = objective.row_sum / C if objective.source.multilabel else sums.sum(axis=0)
     ones = sums[1:] if len(bias) == 1 else sums
+    without, having = objective.loss.side_weights[:, :, None]
     # A negative derivative with respect to the bias: too much alpha on the +1 side.
-    others = total - ones
-    if objective.loss.weighs_columns:
-        each = np.asarray(objective.loss.column_weights(np.array([[-1.0], [1.0]])))
-        others, ones = each[0, :, None] * others, each[1, :, None] * ones
-    light = np.where((bias < 0.0)[:, None], others, ones)
+    light = np.where((bias < 0.0)[:, None], without * (total - ones), having * ones)
     size = np.abs(bias)
     least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
     return float(least), light
@@ -334,8 +331,9 @@ def _levels_of_offset(objective: Objective, bias: Array, alpha: Array) -> Array:
     if not objective.source.has_offset:
         return np.zeros(len(alpha))
     own, total, _ = (sums / objective.source.weight_sum for sums in objective.offset_sums)
-    light = np.where(bias < 0.0, own - total, own)  # y is -1 on the other side
-    return _up(alpha @ light, alpha @ (np.abs(own) + np.abs(total)))
+    without, having = objective.loss.side_weights
+    light = np.where(bias < 0.0, without * (own - total), having * own)  # y = -1 on the other side
+    return _up(alpha @ light, alpha @ (np.maximum(without, having) * (np.abs(own) + np.abs(total))))
 
 
 def _up(levels: Array, sizes: Array) -> Array:

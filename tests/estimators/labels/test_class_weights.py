@@ -107,6 +107,17 @@ def test_the_bound_is_below_a_minimum_that_scipy_finds():
     assert clf.objective_ - clf.gap_ <= least <= clf.objective_ + 1e-9
 
 
+@pytest.mark.parametrize("l2", [0.0, 1e-2])
+def test_an_offset(l2):
+    offset = np.random.default_rng(4).normal(size=len(X))
+    clf = LinearClassifier(l2=l2, class_weight={1: 5.0}, tol=1e-9)
+    coef, _, J = columns(clf, ROWS, Y, offset=offset)
+    clf.fit(ROWS, Y, offset=np.repeat(offset[:, None], 4, axis=1))
+    assert clf.stop_ == "optimal"
+    assert np.allclose(clf.coef_, coef, atol=1e-4)
+    assert clf.objective_ - clf.gap_ <= J <= clf.objective_ * (1.0 + 1e-8)
+
+
 def test_as_scikit_learn():
     theirs = OneVsRestClassifier(
         LogisticRegression(C=10.0, class_weight="balanced", tol=1e-10, max_iter=10_000)
