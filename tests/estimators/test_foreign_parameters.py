@@ -85,7 +85,8 @@ def test_probabilities_of_a_loss_without_them(method, loss):
     with pytest.raises(AttributeError, match=rf"{method} with loss='{loss}'.*loss='logistic'"):
         getattr(clf, method)
     assert hasattr(LinearClassifier(), method)
-    assert list(inspect.signature(getattr(LinearClassifier, method)).parameters) == ["self", "X"]
+    parameters = inspect.signature(getattr(LinearClassifier, method)).parameters
+    assert list(parameters) == ["self", "X", "offset"]
 
 
 MIXED = [0, "a"] * 30
