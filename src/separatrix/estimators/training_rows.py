@@ -20,6 +20,7 @@ from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..numeric.types import AnyArray
 from ..rows import RowsLike, concatenate_rows
+from ..rows.device import DeviceRows
 from .label_columns import note_labels
 from .predictor import LinearPredictor
 from .prior_correction import class_factors
@@ -60,7 +61,7 @@ class TrainingRows(LinearPredictor):
             rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
         else:
             rows = check_rows(X, owner=self)
-            if not isinstance(rows, np.ndarray):
+            if isinstance(rows, DeviceRows):
                 check_one_device(X, y=y, sample_weight=sample_weight)
             self._check_features(X, reset)
         if self.device is not None:

@@ -113,12 +113,12 @@ def array(*shape: int | None, dtype: Any = np.float64, finite: bool = False) -> 
 
     With ``finite``, neither infinity nor NaN is allowed.
     """
-    wanted = f"an array of type {np.dtype(dtype)} and shape ({', '.join(map(_length, shape))})"
 
     def check(name: str, value: Any) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == len(shape)
         if not fits or any(n not in (None, m) for n, m in zip(shape, value.shape, strict=True)):
-            _refuse(name, value, wanted)
+            lengths = ", ".join(map(_length, shape))
+            _refuse(name, value, f"an array of type {np.dtype(dtype)} and shape ({lengths})")
         if finite and not np.all(np.isfinite(value)):
             raise ValueError(f"{name} has entries that are not finite numbers")
 

@@ -175,19 +175,20 @@ class StoppingRules:
     def reason(self, step: Step, iteration: int, norm: float, seconds: float) -> str | None:
         """Why to stop now, or None. The first rule that holds is reported."""
         stop, last = self.stop, iteration >= self.stop.max_iter
+        gap, early = self.gap, self.early
         cycle = self.cycles is not None and self._cycle(step, self.cycles)
-        overfits = self.early is not None and self.early.ends(step)
-        patience = None if self.early is not None else stop.patience
+        overfits = early is not None and early.ends(step)
+        patience = None if early is not None else stop.patience
         no_progress = patience is not None and self._no_progress(step, patience)
         optimal = converged = False
-        if self.gap is None or self.gap.waits:
-            converged = stop.tol is not None and self._converged(step, stop.tol)
-        if self.gap is not None:
-            due = converged if self.gap.waits else iteration % GAP_EVERY == 0
-            self.gap.update(step, iteration, due, last)
-            optimal = self.gap.proven and self.gap.evaluated == iteration
-            converged = converged and self.gap.exhausted
-            no_progress = no_progress or self.gap.stalled
+        if stop.tol is not None and (gap is None or gap.waits):
+            converged = self._converged(step, stop.tol)
+        if gap is not None:
+            due = converged if gap.waits else iteration % GAP_EVERY == 0
+            gap.update(step, iteration, due, last)
+            optimal = gap.evaluated == iteration and gap.proven
+            converged = converged and gap.exhausted
+            no_progress = no_progress or gap.stalled
         if self.cycles is not None or stop.tol is not None:
             self.earlier, self.before = self.before, self.space.seen(step)
         if stop.no_mistakes and step.mistakes == 0.0:
