@@ -61,17 +61,17 @@ def broken(folder: Path) -> list[str]:
     pages = reached(folder)
     if not pages:
         raise SystemExit(f"{folder} has no pages: make docs builds them")
-    told = set()
+    found = set()
     for path, page in pages.items():
         here = path.relative_to(folder)
-        told |= {f"{here} loads {each}" for each in page.loaded if urlsplit(each).netloc}
+        found |= {f"{here} loads {each}" for each in page.loaded if urlsplit(each).netloc}
         for link in page.links + page.loaded:
             target, place = local(path, link) or (path, "")
             if not target.is_file():
-                told.add(f"{here}: no file {link}")
+                found.add(f"{here}: no file {link}")
             elif place and target in pages and place not in pages[target].places:
-                told.add(f"{here}: no place {link}")
-    return sorted(told)
+                found.add(f"{here}: no place {link}")
+    return sorted(found)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def with_outputs(text: str) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(block.group(1), names)  # the project's own pages
-        told = printed.getvalue().rstrip()
-        return block.group(0) + (PRINTED.format(told) if told else "")
+        shown = printed.getvalue().rstrip()
+        return block.group(0) + (PRINTED.format(shown) if shown else "")
 
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -91,6 +91,7 @@ def test_the_page_on_separability(capsys):
             "course/proof",
             ("hinge         0.96  optimal", "no mistakes", "18.0 51.0", "\n2 100 2\n"),
         ),
+        ("course/coefficients", ("2.457      0.4701   5.23", "31.66465", "no minimum")),
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
@@ -128,6 +129,7 @@ def test_no_page_has_code_that_is_not_run():
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
         "reproducibility", "sparse_models", "decision", "inference", "bias_reduction",
+        "coefficients",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]

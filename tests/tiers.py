@@ -54,11 +54,12 @@ def pytest_collection_modifyitems(config, items):
         # The long ones first: a worker that ends with one would leave the others without work.
         items.sort(key=lambda item: not is_expensive(item))
         return
+    seed = seed_of(config)
     cheap = [item for item in items if not is_expensive(item)]
     grids: dict[Hashable, list[pytest.Item]] = {}
     for item in cheap:
         grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {item for grid in grids.values() for item in of_grid(grid, seed_of(config))}
+    kept = {item for grid in grids.values() for item in of_grid(grid, seed)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

@@ -104,9 +104,9 @@ inline const char* parse_decimal(const char* p, const char* end, double& value) 
     const bool small = *p == '-';
     p += small || *p == '+';
     if (!is_digit(*p)) return nullptr;
-    int64_t told = 0;
-    for (; is_digit(*p); ++p) told = told < kNoMorePower ? 10 * told + (*p - '0') : told;
-    power += small ? -told : told;
+    int64_t given = 0;
+    for (; is_digit(*p); ++p) given = given < kNoMorePower ? 10 * given + (*p - '0') : given;
+    power += small ? -given : given;
   }
   double size;
   if (digits <= kMostDigits && whole <= (uint64_t(1) << 53) && -kMostPower <= power &&

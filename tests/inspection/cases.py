@@ -94,6 +94,11 @@ def dominant_class():
     return LinearClassifier(l2=1e-2), rng.standard_normal((600, 3)) + 0.8 * y[:, None], y
 
 
+def weighed_classes():
+    X, y = overlapping(400, 3)
+    return LinearClassifier(l2=1e-3, class_weight={int(y.min()): 1.0, int(y.max()): 5.0}), X, y
+
+
 def penalty_too_large():
     X, y = clouds(200, 3, far=1.5)
     return LinearClassifier(l2=10.0), X, y
@@ -168,6 +173,7 @@ FIRST = [
     ("rows sorted by class", sorted_rows),
     ("rows sorted by class", sorted_rows_of_a_perceptron),
     ("one dominant class", dominant_class),
+    ("class weights change probabilities", weighed_classes),
     ("penalty too large", penalty_too_large),
     ("penalty too small", penalty_too_small),
     ("cycling", cycling),

@@ -29,6 +29,7 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from .label_columns import given_start, loss_for
+from .prior_correction import check_correctable
 from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
 from .training_rows import TrainingRows
@@ -195,12 +196,15 @@ class LinearModel(TrainingRows):
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
         loss = loss_for(settings.loss, source)
+        if self.prior_correction:
+            check_correctable(self, loss)
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
         checks.flag("fit_intercept", self.fit_intercept)
         checks.flag("warm_start", self.warm_start)
         checks.flag("standardize", self.standardize)
+        checks.flag("prior_correction", self.prior_correction)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         settings = self._settings()
@@ -243,7 +247,7 @@ class LinearModel(TrainingRows):
                 f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
                 f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
             )
-        W = self._weights() if labels is None else self._weights()[labels.varying]
+        W = self._minimum() if labels is None else self._minimum()[labels.varying]
         if W.shape != objective.shape:
             raise ValueError(
                 f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "

@@ -106,7 +106,13 @@ class LinearClassifier(StreamModel, SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
-        Weights of the classes, times the sample weights.
+        Weights of the classes, times the sample weights. They change the probabilities: to find
+        more of a rare class, a threshold (``set_decision``) does not.
+    prior_correction : bool
+        With ``class_weight`` and the logistic loss, subtract the logarithms of the class weights
+        from ``intercept_`` after the fit, so that probabilities are those of the rows without class
+        weights if the model is right. It is not the fit without class weights, whose ``coef_``
+        differs. ``objective_`` and ``gap_`` are those before the shift, ``prior_shift_``.
     warm_start : bool
         Start from the weights of the previous fit.
     n_jobs : int or None
@@ -171,6 +177,8 @@ class LinearClassifier(StreamModel, SparseModel):
     intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
+    prior_shift_ : array (1,) or (k,)
+        With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
         The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
         numbers of its columns, (q,).
@@ -244,6 +252,7 @@ class LinearClassifier(StreamModel, SparseModel):
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        prior_correction: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -267,6 +276,7 @@ class LinearClassifier(StreamModel, SparseModel):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.prior_correction = prior_correction
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device

@@ -27,6 +27,7 @@ from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .lazy import lazily
+from .prior_correction import prior_shift
 
 MOST_NAMED = 5  # coefficients in a warning
 BY_ROW = GradientDescent(batch_size=1, reason="partial_fit goes row by row")
@@ -103,6 +104,20 @@ class LossModel(LinearModel):
         occupied = None if self._features is None else self._features.occupied
         if self._runaway is not None and occupied is not None:
             self._runaway = self._runaway.with_features(occupied)
+        self._correct_prior()
+
+    def _correct_prior(self) -> None:
+        """With ``prior_correction``, take the class weights out of the intercepts."""
+        self.__dict__.pop("prior_shift_", None)
+        if "_class_factors" in self.__dict__:
+            self.prior_shift_ = prior_shift(self._class_factors)
+            self.intercept_ = self._corrected(self.intercept_)
+            del self._class_factors
+
+    def _corrected(self, intercept: Array) -> Array:
+        """Intercepts of a fit that has not ended, as they will be reported."""
+        factors = self.__dict__.get("_class_factors")
+        return intercept if factors is None else intercept + prior_shift(factors)
 
     def _warn_of_the_end(self) -> None:
         if self._runaway is None and self.stop_ not in ("max_iter", "no progress", "diverged"):

@@ -36,6 +36,11 @@ class StreamModel(LinearModel):
                 "sklearn.utils.class_weight.compute_class_weight and pass them as a dict, "
                 "class_weight={label: weight, ...}"
             )
+        if self.prior_correction:
+            raise ValueError(
+                "prior_correction=True shifts the intercept after a complete fit, and partial_fit "
+                "never knows which call is the last: set prior_correction=False"
+            )
         if self.standardize:
             raise ValueError(
                 "standardize=True needs the deviations of all rows before the first step, and "
@@ -117,7 +122,7 @@ class StreamModel(LinearModel):
             seed = checks.seed(self.random_state)
             fresh = StreamState(asked, asked.for_partial_fit(objective), None)
             return fresh, self._start(objective, seed), seed
-        before, W, seed = self._stream, self._weights(), self.trace_.seed
+        before, W, seed = self._stream, self._minimum(), self.trace_.seed
         if before.asked != asked:
             return StreamState(asked, asked.for_partial_fit(objective), None), W, seed
         if before.streams:

@@ -52,6 +52,7 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
     unknown_categories_: dict[str, int]
     _reading: Reading
     _labels: LabelColumns
+    prior_shift_: Array
 
     @property
     def _label_columns(self) -> LabelColumns | None:
@@ -70,6 +71,12 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
 
     def _weights(self) -> Array:
         return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
+
+    def _minimum(self) -> Array:
+        """The weights at which training ended, before any shift by ``prior_correction``."""
+        W = self._weights()
+        W[:, -1] -= self.__dict__.get("prior_shift_", 0.0)
+        return W
 
     def sparsify(self) -> Self:
         """Convert ``coef_`` to a sparse matrix, which is smaller if most weights are 0.

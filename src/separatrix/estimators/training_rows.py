@@ -22,6 +22,7 @@ from ..numeric.types import AnyArray
 from ..rows import RowsLike, concatenate_rows
 from .label_columns import note_labels
 from .predictor import LinearPredictor
+from .prior_correction import class_factors
 from .sources import refuse_labels_beside, reweighted, same_features
 
 
@@ -32,6 +33,7 @@ class TrainingRows(LinearPredictor):
     class_weight: Any
     warm_start: bool
     device: str | None = None
+    prior_correction: bool = False
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
 
@@ -74,10 +76,15 @@ class TrainingRows(LinearPredictor):
             note_labels(self, source)
             return source
         self.__dict__.pop("_labels", None)
-        return array_source(
+        source = array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=n_jobs,
         )  # fmt: skip
+        if self.prior_correction:
+            self._class_factors = class_factors(
+                source, array_source(rows, y, sample_weight=sample_weight, n_jobs=n_jobs)
+            )
+        return source
 
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
         """A given source, unchanged or with class weights."""
@@ -91,6 +98,8 @@ class TrainingRows(LinearPredictor):
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
+        if self.prior_correction and source.labels is None:
+            self._class_factors = class_factors(weighed, source)
         self._keep_reading(source)
         return weighed
 

@@ -39,6 +39,12 @@ def _argument(name: str, value: str) -> str:
     return f"**{{{name!r}: {value}}}"
 
 
+def deciding(estimator: Any, threshold: float) -> Line:
+    """The line that moves the threshold of the classifier."""
+    clf = "clf[-1]" if is_piped(estimator) else "clf"
+    return Line(f"{clf}.set_decision(threshold={threshold!r})", threshold=threshold)
+
+
 def replacing(estimator: Any, classifier: str) -> str:
     """The line that replaces the classifier by another one."""
     if is_piped(estimator):

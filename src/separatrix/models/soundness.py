@@ -152,6 +152,8 @@ def _check_weights(estimator: Any) -> None:
     check_sparse_weights(coef)
     d = coef.shape[1]
     array(k)("intercept_", estimator.intercept_)
+    if hasattr(estimator, "prior_shift_"):
+        array(k)("prior_shift_", estimator.prior_shift_)
     _check_reading(estimator, getattr(estimator, "_reading", None), d)
     zero = getattr(estimator, "_zero", None)
     if zero is not None:

@@ -255,3 +255,13 @@ def test_dates_are_reported_and_the_advice_works(folder, capsys):
 def test_dates_that_are_wrong(folder, capsys, given, message):
     assert run(["fit", "flowers.csv", "--target", "kind", "--date", given]) == 2
     assert re.search(message, " ".join(capsys.readouterr().err.split()))
+
+
+def test_balanced_classes_keep_their_probabilities_with_prior_correction(folder, capsys):
+    asked = ("fit", "flowers.csv", "--target", "kind", "--l2", "1e-3", "--balanced")
+    code = told(capsys, *asked, "--prior-correction")[0]
+    assert code == 0
+    model, table = separatrix.load("model.sep"), flowers()
+    training = table.drop(held_out_rows(len(table)))
+    expected = training["kind"].value_counts(normalize=True)[model.classes_].to_numpy()
+    assert model.predict_proba(training).mean(axis=0) == pytest.approx(expected, abs=0.02)

@@ -126,6 +126,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
     [
         (["fit", "articles.csv", "--target", "sport,music"], "names the column 'music'"),
         (["fit", "articles.csv", "--target", "sport,links"], "expected 0 or 1"),
+        ([*FIT, "--prior-correction"], "--prior-correction is for classes that exclude each other"),
         ([*FIT, "--balanced"], "--balanced is for classes that exclude each other"),
         ([*FIT, "--trace", "steps.html"], "recorded for one target"),
         ([*FIT[:-2], "--l1", "auto"], "search for one target"),
@@ -135,7 +136,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport"], "in this order"),
         (["diagnose", "kept.sep", "articles.csv"], "several labels for a row"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_is_refused(folder, capsys, arguments, message):
     run([*FIT, "-o", "kept.sep"])

@@ -103,13 +103,14 @@ def test_a_dominant_class_names_the_option(rare, capsys):
     assert run(["fit", "rare.csv", "-t", "status"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "One class dominates" in out
-    assert "Fit again with --balanced." in out
+    share = re.search(r"Fit again with --threshold (0\.\d+)\.", out)[1]  # that of "stayed"
+    assert float(share) == pytest.approx(0.95, abs=0.02)
     assert run(["diagnose", "model.sep", "rare.csv"]) == 0
     out = capsys.readouterr().out
-    assert "   fit again with --balanced\n" in out
+    assert f"   fit again with --threshold {share}\n" in out
     assert "   fit again with --drop same\n" in out
     assert "clf" not in out
-    assert run(["fit", "rare.csv", "-t", "status", "--balanced", "--drop", "same"]) == 0
+    assert run(["fit", "rare.csv", "-t", "status", "--threshold", share, "--drop", "same"]) == 0
     out = capsys.readouterr().out
     assert "One class dominates" not in out
     assert "never changes" not in out
@@ -125,6 +126,8 @@ def test_a_dominant_class_names_the_option(rare, capsys):
         ({"penalty__l2": 3e-7}, "--l2 3e-07"),
         ({"drop": ["a b", "-c"]}, "--drop 'a b' --drop=-c"),
         ({"class_weight": "balanced"}, "--balanced"),
+        ({"prior_correction": True}, "--prior-correction"),
+        ({"threshold": 0.05}, "--threshold 0.05"),
         ({"class_weight": None}, None),
         ({"max_iter": 9, "tol": None}, None),
         ({"solver__learning_rate": "auto"}, None),

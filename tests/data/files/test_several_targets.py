@@ -9,7 +9,7 @@ import separatrix
 from separatrix import LinearClassifier
 
 NAMES = ["zebra", "ant", "cow"]
-X, Y = make_multilabel_classification(200, 4, n_classes=3, random_state=1)
+X, Y = make_multilabel_classification(200, 4, n_classes=3, random_state=0)
 
 
 def table(Y=Y):

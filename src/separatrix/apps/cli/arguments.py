@@ -123,6 +123,13 @@ Standardize = Annotated[
     typer.Option(help="Scale features to unit variance, so that the penalty treats them alike."),
 ]
 Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")]
+PriorCorrection = Annotated[
+    bool,
+    typer.Option(
+        "--prior-correction",
+        help="With --balanced and --loss logistic: take the weights out of the probabilities.",
+    ),
+]
 TOL, MAX_ITER = 1e-6, 1000
 """Defaults of the next two."""
 Tol = Annotated[

@@ -44,10 +44,10 @@ class DecisionOptions:
         costs = given_costs(self.cost, classes.tolist())
         if len(classes) == 2:
             self._check_choice(source, costs)
-        elif settings["class_weight"] is not None:
+        elif settings["class_weight"] is not None and not settings["prior_correction"]:
             raise ValueError(
                 "--cost with more than two classes uses the probabilities, which --balanced "
-                "changes: leave out --balanced"
+                "changes: leave out --balanced, or add --prior-correction"
             )
         elif not _has_probabilities(settings["loss"]):
             raise ValueError(

@@ -24,7 +24,7 @@ CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
 RECORDED_ROWS = 2000  # as many as a recording holds
 SETTINGS: dict[str, Any] = {
     "loss": "logistic", "standardize": True, "tol": arg.TOL, "max_iter": arg.MAX_ITER,
-    "class_weight": None, "random_state": 0,
+    "class_weight": None, "prior_correction": False, "random_state": 0,
 }  # fmt: skip
 """Default settings of classifiers."""
 BY_SCORE = DecisionOptions()
@@ -72,6 +72,7 @@ def fit(
     missing: arg.Missing = None,
     weight: arg.Weight = None,
     balanced: arg.Balanced = False,
+    prior_correction: arg.PriorCorrection = False,
     standardize: arg.Standardize = SETTINGS["standardize"],
     tol: arg.Tol = SETTINGS["tol"],
     max_iter: arg.MaxIter = SETTINGS["max_iter"],
@@ -115,7 +116,7 @@ def fit(
     )  # fmt: skip
     settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
-        "class_weight": "balanced" if balanced else None,
+        "class_weight": "balanced" if balanced else None, "prior_correction": prior_correction,
     }  # fmt: skip
     of_l1 = l1_settings(l1, l1_ratio, l2, loss, trace)
     settings |= of_l1

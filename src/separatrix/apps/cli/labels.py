@@ -35,6 +35,11 @@ def fit_labels(
     rows: Any, source: Any, l2: float | None, settings: dict[str, Any], watch: Watch
 ) -> tuple[Any, float]:
     """Fit a model of all labels, and return the seconds that it took."""
+    if settings["prior_correction"]:
+        raise ValueError(
+            "--prior-correction is for classes that exclude each other, and not for several "
+            "targets: leave it out"
+        )
     if settings["class_weight"] is not None:
         raise ValueError(
             "--balanced is for classes that exclude each other, and not for several targets: fit "

@@ -51,11 +51,15 @@ def options(changes: dict[str, Any]) -> str | None:
         match name, value:
             case "class_weight", "balanced":
                 words.append("--balanced")
+            case "prior_correction", True:
+                words.append("--prior-correction")
             case "standardize", True:
                 words.append("--standardize")
             case "drop", list():
                 each = (_with_value("--drop", joined_names([column])) for column in value)
                 words += [word for some in each for word in some]
+            case "threshold", float():
+                words += ["--threshold", f"{value:g}"]
             case "l2" | "penalty__l2", float():
                 words += ["--l2", f"{value:g}"]
             case (("max_iter" | "tol" | "loss"), (int() | float() | str())):

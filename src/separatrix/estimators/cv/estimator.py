@@ -107,6 +107,9 @@ class LinearClassifierCV(SparseModel):
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights.
+    prior_correction : bool
+        As in :class:`LinearClassifier`; also where a scorer measures a fold. ``scoring="loss"`` is
+        the mean with class weights, before the shift.
     n_jobs : int or None
         Number of threads; None: all of this process. The result does not depend on it.
     device : None, "cpu", "cuda" or "cuda:1"
@@ -152,6 +155,8 @@ class LinearClassifierCV(SparseModel):
         Weights of the last fit, to all rows, like all following attributes.
     intercept_ : array (1,) or (k,)
         Biases.
+    prior_shift_ : array (1,) or (k,)
+        With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
         The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
         numbers of its columns, (q,).
@@ -240,6 +245,7 @@ class LinearClassifierCV(SparseModel):
         standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        prior_correction: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
         random_state: Any = None,
@@ -262,6 +268,7 @@ class LinearClassifierCV(SparseModel):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.prior_correction = prior_correction
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state

@@ -102,6 +102,6 @@ def scorer_scores(
             _check_every_class(X_test, scoring)
     found: list[float] = []
     for W in weights:
-        clf.coef_, clf.intercept_ = W[:, :-1], W[:, -1]
+        clf.coef_, clf.intercept_ = W[:, :-1], clf._corrected(W[:, -1])
         found.append(float(scorer(clf, X_test, y[test], **params)))
     return found

@@ -33,7 +33,8 @@ def fitted_weights(clf: Any, source: Source) -> Array:
 
 
 def _coef_and_bias(clf: Any) -> tuple[Array, Array]:
-    return dense(clf.coef_), np.ravel(np.asarray(clf.intercept_, dtype=np.float64))
+    bias = np.ravel(np.asarray(clf.intercept_, dtype=np.float64))
+    return dense(clf.coef_), bias - getattr(clf, "prior_shift_", 0.0)
 
 
 def _finite(W: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import features, leaks, models, runs
+from . import features, leaks, models, probabilities, runs
 from .fitted import FittedModel
 from .report import Diagnosis, Finding
 from .unwrapping import fitted_model
@@ -26,6 +26,7 @@ CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
     models.penalty_too_small,
     runs.stopped_early,
     leaks.separating_feature,
+    probabilities.changed_by_class_weights,
     features.constant,
     features.duplicates,
 )
@@ -47,7 +48,8 @@ def diagnose(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
     perceptrons). Then causes whose harm can be estimated, by the share of the loss (or of the
     recall of classes) that a remedy should save: features on different scales, one dominant class,
     a penalty too large or too small, a run that was stopped early. Last come those whose harm
-    cannot be estimated: one feature separates the classes, constant and duplicate features.
+    cannot be estimated: one feature separates the classes, class weights change probabilities,
+    constant and duplicate features.
 
     It takes a few passes over the data, and fits to a sample of at most about 2000 rows, drawn with
     a fixed seed; all rows are examined only to decide whether they can be separated, if a sample

@@ -320,7 +320,7 @@ class FittedModel:
             return self.gap / float(self.clf.objective_)
         if self.loss.max_curvature is None or not self.loss.smooth:
             return None
-        at = self.objective.value_and_gradient(self.clf._weights())
+        at = self.objective.value_and_gradient(self.clf._minimum())
         g = self.objective.standardization.gradient(at.gradient)
         # In these variables every feature has curvature at most 1, so all together d + 1.
         return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))

@@ -7,6 +7,7 @@ import numpy as np
 from ...estimators import LinearClassifier
 from ...estimators.cv.l2_path import outweighing_l2
 from ...numeric.dense import dense
+from .. import remedy_lines
 from . import left_out
 from .comparison import LARGEST_L2, WORTH, Gain
 from .fitted import FittedModel
@@ -44,6 +45,8 @@ def dominant_class(model: FittedModel) -> Finding | None:
     chance = 1.0 / len(model.clf.classes_)
     harm = float(np.clip((1.0 - balanced) / (1.0 - chance), 0.0, 0.9))
     remedy = model.setting(class_weight="balanced")
+    if len(model.shares) == 2 and model.loss.log_likelihood:  # keeps the probabilities right
+        remedy = remedy_lines.deciding(model.estimator, float(f"{model.shares[1]:.2g}"))
     return Finding("one dominant class", text, evidence, remedy, harm)
 
 

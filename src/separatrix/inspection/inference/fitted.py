@@ -192,6 +192,11 @@ def _check_model(clf: Any) -> None:
             "features were chosen on the same rows; use l2, or select on other rows and fit the "
             "selected features with l1=0"
         )
+    if hasattr(clf, "prior_shift_"):
+        raise ValueError(
+            "prior_correction=True shifts the intercept from the estimate to another one, whose "
+            "standard errors are not known: fit without class_weight and prior_correction"
+        )
     if clf.stop_ == "no minimum":
         raise ValueError(_of_no_minimum(clf))
 

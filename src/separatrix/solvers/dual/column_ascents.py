@@ -84,7 +84,7 @@ def column_iterates(
         _, mistakes = objective.value(best)
         at = DualIterate(
             best, J, mistakes, sum(run.highest for run in runs),
-            told=any(one.told for one in moved),
+            reported=any(one.reported for one in moved),
             alpha=_alphas(moved) if len(moved) == len(runs) else None,
         )  # fmt: skip
         yield at, {"phase": PHASE, "columns": [run.state() for run in runs], "gap": [gap, J]}

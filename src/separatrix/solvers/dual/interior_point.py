@@ -132,7 +132,7 @@ def iterate(run: AnyRun) -> DualIterate:
     """The iterate of a run; only reported if it improves something."""
     alpha = run.at.alpha[:, None] if isinstance(run, InteriorPointRun) else None
     return DualIterate(
-        run.W, run.objective_value, run.mistakes, run.bound, told=False,
+        run.W, run.objective_value, run.mistakes, run.bound, reported=False,
         alpha=None if alpha is None else lambda: alpha,
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from ..base import Solver, State, Step, lowest
 
 HANDED_ON = "handed on"
 """Phase name of a state with the alphas of a run with another penalty."""
-MOST_UNTOLD = 30  # iterates in a row that are not reported
+MOST_UNREPORTED = 30  # iterates in a row that are not reported
 
 
 class DualIterate(NamedTuple):
@@ -30,7 +30,7 @@ class DualIterate(NamedTuple):
     objective: float
     mistakes: float
     lower_bound: float
-    told: bool = True
+    reported: bool = True
     """Whether this ends a phase, even without progress."""
     alpha: Callable[[], Array] | None = None
     """Dual variables, valid until the next step."""
@@ -131,20 +131,21 @@ class DualSolver(Solver):
         else:
             (best, J, mistakes, start), bound = lowest(objective, W), 0.0
             W = W if np.isfinite(start) else best
-        untold = 0
+        unreported = 0
         for at, new in self.iterates(objective, W, rng, state):
-            untold += 1
-            told = at.told or at.objective < J or at.lower_bound > bound or untold >= MOST_UNTOLD
+            unreported += 1
+            better = at.objective < J or at.lower_bound > bound
+            reported = at.reported or better or unreported >= MOST_UNREPORTED
             if at.objective < J:
                 best, J, mistakes = at.weights, at.objective, at.mistakes
             # Near the minimum, rounding may put the bound above J.
             bound = min(max(bound, at.lower_bound), J)
-            if told:
+            if reported:
                 known = {
                     "weights": best, "objective": J, "mistakes": mistakes, "lower_bound": bound,
                 }  # fmt: skip
                 yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
-                untold = 0
+                unreported = 0
 
 
 def handed_on(objective: Objective) -> Check:

@@ -90,7 +90,7 @@ class Recording:
             "stop": self.stop,
             "passes": columns.passes,
             "start": {
-                "weights": self._told[0],
+                "weights": self._shown[0],
                 "mistakes": _number(columns.mistakes[0]),
                 "objective": _number(columns.objective[0]),
                 "norm": _number(columns.norm[0]),
@@ -101,7 +101,7 @@ class Recording:
                 "margins": [None if m is None else _numbers(m) for m in columns.margins[before]],
                 "updated": [rows.tolist() for rows in columns.updated[before]],
                 "change": self._changes[before],
-                "weights": self._told[after],
+                "weights": self._shown[after],
                 "coefficients": self._coefficients(before),
                 "mistakes": _numbers(columns.mistakes[after]),
                 "objective": _numbers(columns.objective[after]),
@@ -120,20 +120,20 @@ class Recording:
         return json.dumps(found, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
 
     def to_html(
-        self, plane: DrawnPlane | None = None, run: dict[str, Any] | None = None, **told: Any
+        self, plane: DrawnPlane | None = None, run: dict[str, Any] | None = None, **other: Any
     ) -> str:
         """A self-contained HTML page that shows the recording; it needs no server.
 
         It contains up to 500 steps, or as many as fit into 5 MB; of a longer run, evenly spaced
         steps are kept, and the page says so. The playground passes ``plane`` for what is drawn,
-        if the rows of the fit are features of it, and ``run`` and ``told`` for its other content.
+        if the rows of the fit are features of it, and ``run`` and ``other`` for its other content.
         """
         if self.x is None:
             last = np.zeros((1, 1 if len(self.classes) == 2 else len(self.classes)))
         else:
             last = self.scores(self.x, [len(self)])[0]
         content = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
-        return saved_page(self._saved, plane or self._plane(), content, told)
+        return saved_page(self._saved, plane or self._plane(), content, other)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html(), height=1000)
@@ -203,7 +203,7 @@ class Recording:
         return weights is not None and weights[0].size <= MOST_WEIGHTS
 
     @cached_property
-    def _told(self) -> list[Any]:
+    def _shown(self) -> list[Any]:
         """Weights at the start and after every step."""
         if not self._tells_weights or self.columns.weights is None:
             return [None] * (len(self) + 1)

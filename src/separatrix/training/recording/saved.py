@@ -71,14 +71,14 @@ def saved_page(
     part: Callable[[int], RecordedSteps],
     plane: DrawnPlane | None,
     run: dict[str, Any],
-    told: dict[str, Any],
+    other: dict[str, Any],
 ) -> str:
     """The page, with as many steps as it may contain; ``run`` is shown with the recording."""
     most = MOST_STEPS
     while True:
         data = _data(part(most), plane)
         data["run"] |= run
-        page = document(finite(data | told))
+        page = document(finite(data | other))
         size = len(page.encode())
         if size <= MOST_BYTES or most <= 2:
             return page

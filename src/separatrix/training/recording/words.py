@@ -56,9 +56,9 @@ class Story:
         if before.size > MOST_WEIGHTS:
             return self._rule()
         if np.array_equal(before, after):
-            return f"{self._names()} stays {self._told(after)}"
+            return f"{self._names()} stays {self._shown(after)}"
         if isinstance(self.solver, LeastSquares):
-            return f"{self._names()} = the least squares solution: {self._told(after)}"
+            return f"{self._names()} = the least squares solution: {self._shown(after)}"
         visited = self.columns.visited[step - 1]
         if visited is not None and len(visited) == 1 and self.x is not None:
             written = self._by_row(step, before, after, int(visited[0]))
@@ -75,7 +75,7 @@ class Story:
     def _names(self) -> str:
         return "(w, b)" if self.intercept else "w"
 
-    def _told(self, W: Array) -> str:
+    def _shown(self, W: Array) -> str:
         rows = [vector(row if self.intercept else row[:-1]) for row in W]
         if len(rows) == 1:
             return rows[0]
@@ -147,16 +147,16 @@ class Story:
             wrong = len(self.columns.updated[step - 1])
             text = f"{names} <- {names} + the sum of y {self._x()} over "
             text += _counted(wrong, "mistake", "mistakes")
-            return f"{text}: {self._told(before)} + {self._told(change)} = {self._told(after)}"
+            return f"{text}: {self._shown(before)} + {self._shown(change)} = {self._shown(after)}"
         if isinstance(self.solver, Newton):
             text = f"{names} <- {names} - t H^-1 gradient"
         elif isinstance(self.solver, GradientDescent) and size and not self.standardized:
-            gradient = self._told(-change / size)
-            text = f"{names} <- {names} - {number(size)} gradient: {self._told(before)} - "
-            return text + f"{number(size)}*{gradient} = {self._told(after)}"
+            gradient = self._shown(-change / size)
+            text = f"{names} <- {names} - {number(size)} gradient: {self._shown(before)} - "
+            return text + f"{number(size)}*{gradient} = {self._shown(after)}"
         else:
             text = f"{names} <- {names} + change"
-        return f"{text}: {self._told(before)} + {self._told(change)} = {self._told(after)}"
+        return f"{text}: {self._shown(before)} + {self._shown(change)} = {self._shown(after)}"
 
     # ---- sentences -----------------------------------------------------------------------
 
