@@ -108,7 +108,8 @@ class LinearModel(TrainingRows):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         settings = self._checked_settings()
-        self.__dict__.pop("decision_", None)
+        for name in ("decision_", "intercept_flic_"):
+            self.__dict__.pop(name, None)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         # Warnings of these name the caller of fit, counting the frames in between.

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
 
 from ...data import Source
 from ...estimators import LinearClassifier, LinearClassifierCV
 from ...estimators.sources import reweighted
 from ...losses import get_loss
 from ...numeric.dense import dense
+from ...numeric.dependent import dependences
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
@@ -25,8 +25,6 @@ from ..diagnose.unwrapping import penalty_of_fit
 MOST_VARIABLES = 4000  # whose second derivative is in memory
 SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
-MIN_PIVOT = 1e-12  # squared, for a diagonal of 1: what remains of a dependent variable
-PART = 1e-6  # of the largest coefficient of a combination: smaller ones are rounding
 
 
 @dataclass(frozen=True)
@@ -233,22 +231,6 @@ def _number(reference: Any, classes: AnyArray) -> int:
 
 
 def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
-    """Variables that are combinations of others, and these: without a penalty, collinear features.
-
-    A pivoted Cholesky factor of the second derivative, scaled to a diagonal of 1, leaves them out.
-    """
-    at, matrix = np.flatnonzero(found.free), found.curvature
-    size = np.sqrt(np.diag(matrix))
-    zero = size == 0.0
-    scale = np.where(zero, 1.0, size)
-    factor, order, rank, _ = lapack.dpstrf(matrix / scale[:, None] / scale, tol=MIN_PIVOT, lower=0)
-    inner, outer = order[:rank] - 1, order[rank:] - 1
-    if not len(outer):
-        return []
-    shares = solve_triangular(factor[:rank, :rank], factor[:rank, rank:]) / scale[inner][:, None]
-    found_ones = []
-    for column, number in enumerate(outer):
-        part = np.abs(shares[:, column] * scale[inner])
-        needed = inner[part > PART * part.max(initial=0.0)] if not zero[number] else inner[:0]
-        found_ones.append((int(at[number]), at[np.sort(needed)]))
-    return found_ones
+    """Variables that are combinations of others, and these: without a penalty, collinear features."""
+    at = np.flatnonzero(found.free)
+    return [(int(at[one.variable]), at[one.others]) for one in dependences(found.curvature)]
