@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         CoordinateAscent,
         CoordinateDescent,
         DualAscent,
+        FisherScoring,
         GradientDescent,
         InteriorPoint,
         LeastSquares,
@@ -91,6 +92,7 @@ __all__ = [
     "DualAscent",
     "ElasticNet",
     "Finding",
+    "FisherScoring",
     "GradientDescent",
     "GroupLasso",
     "HistoryDisplay",
@@ -177,8 +179,8 @@ _WHERE = {
         "separation": "Separability separability",
         "solvers": (
             "LBFGS BatchPerceptron CoordinateAscent CoordinateDescent DualAscent "
-            "GradientDescent InteriorPoint LeastSquares LinearProgram Newton ProximalNewton "
-            "ProximalPoint Rosenblatt Solver Step"
+            "FisherScoring GradientDescent InteriorPoint LeastSquares LinearProgram Newton "
+            "ProximalNewton ProximalPoint Rosenblatt Solver Step"
         ),
         "training.any_function": "Descent gradient_descent",
         "training.checkpoint": "Checkpoint",

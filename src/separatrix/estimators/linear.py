@@ -165,8 +165,9 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         The solver used; its repr gives the reason if "auto" chose it.
     stop_ : str
         "optimal" (``gap_`` is within ``tol``), "stationary" (of ``bias_reduction="firth"``: the
-        gradient is 0, up to ``tol`` standard errors), "tol" (no more progress; without proof), "closed
-        form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
+        gradient is 0, up to ``tol`` standard errors), "tol" (no more progress; without proof),
+        "closed form" (also without proof), "no progress" (rounding, or the solver, allows no
+        smaller gap),
         "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
         its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
         loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or

@@ -30,7 +30,7 @@ from .base import Solver, State, Step
 MEMORY = 10  # steps whose effect on the gradient is remembered
 HALVINGS = 40
 ENOUGH = 1e-4  # share of the first-order increase that a step must reach
-ROUNDING = 1e-13  # of the likelihood: smaller changes are not told from none
+ROUNDING = 1e-11  # of the likelihood: smaller changes are not told from none
 CURVED = 1e-10  # least cosine of a step and the change of the gradient that is remembered
 
 
@@ -119,21 +119,25 @@ def scoring_steps(
     if state is not None:
         moves, changes = state["moves"], state["changes"]
     at = likelihood.at(u)
-    if at is None:
-        u = np.where(np.isin(np.arange(p), moving), 0.0, u)
-        at = likelihood.at(u)
+    if state is None and u[moving].any():  # far away the information is nearly singular
+        nearer = u.copy()
+        nearer[moving] = 0.0
+        zero = likelihood.at(nearer)
+        at = zero if at is None or (zero is not None and zero.value < at.value) else at
     if at is None:
         raise ValueError(
-            "the expected information is singular at the start: features are combinations of "
-            "others, or the start is too far away (use start='zeros')"
+            "the expected information of these rows is singular: features are combinations of "
+            "others; leave them out, or use l2 > 0"
         )
-    score = likelihood.score(at)
+    score, seen = likelihood.score(at), state is not None
     while True:
         factor = cho_factor(at.information[np.ix_(moving, moving)])
         g = score[moving]
         length = float(np.sqrt(max(dot(g, cho_solve(factor, g)), 0.0)))
         step = ScoringStep(at, score, length, moves, changes)
-        yield step
+        if not seen:
+            yield step
+        seen = False
         found = _search(likelihood, step, _direction(factor, g, moves, changes, moving), moving)
         if found is None and len(moves):  # what is remembered may mislead
             moves, changes = moves[:0], changes[:0]

@@ -32,7 +32,7 @@ TINY = 1e-12  # a smaller J counts as 0
 LEAST_SQUARE = 1e-250  # smaller squares may have underflowed
 ROUNDING = 4e-16  # relative precision of J
 GAP_EVERY = 5  # passes, if a bound costs a read of the data
-SHORTEST = 1e-9  # length of a gradient, in standard errors, that counts as 0
+SHORTEST = 1e-10  # length of a gradient, in standard errors, that counts as 0
 OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
 
 LIMITS = ("max_iter", "seconds", "validation")  # rows for validation are compared by themselves
@@ -45,9 +45,9 @@ class Stop:
     ``tol``: J is proven to be within ``tol * J`` of its minimum, if proofs exist (see
     :mod:`separatrix.proofs.gap`) and ``prove`` enables them, or the solver itself provides a bound.
     If the solver knows the length of the gradient in standard errors (:class:`FisherScoring`), it
-    is at most ``tol``. Otherwise J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
-    solver predicts little further decrease. A small change of J alone proves nothing: descent on
-    x^2 with step 1 jumps between -1 and 1 forever and J never changes.
+    is at most ``tol``. Otherwise J changed by no more than ``tol * |J|``, **and** the weights
+    barely moved or the solver predicts little further decrease. A small change of J alone proves
+    nothing: descent on x^2 with step 1 jumps between -1 and 1 forever and J never changes.
 
     With ``validation`` the run ends after ``patience`` passes without a smaller loss on these rows.
     It then returns the weights of the pass with the smallest loss, and so does a run that ends

@@ -231,6 +231,6 @@ def _number(reference: Any, classes: AnyArray) -> int:
 
 
 def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
-    """Variables that are combinations of others, and these: without a penalty, collinear features."""
+    """Variables that are combinations of others, and these: collinear features."""
     at = np.flatnonzero(found.free)
     return [(int(at[one.variable]), at[one.others]) for one in dependences(found.curvature)]
