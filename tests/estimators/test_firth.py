@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from firth_oracles import design, maximum, penalised
 from scipy.special import expit
-from source_kinds import SOURCES, data, every_source
 from sklearn.base import clone
+from source_kinds import SOURCES, data, every_source
 
 import separatrix
 from separatrix import FisherScoring, LinearClassifier, certify, diagnose
