@@ -2,14 +2,13 @@
 //
 // Fibers of a block take turns in the order of their numbers. A barrier or a shuffle that some threads
 // do not reach ends the process with a message, as it would hang a GPU.
-#include <algorithm>
+//
+// No header of containers is read, which would take most of the time of a compilation.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <vector>
 #include <ucontext.h>
 
 #define EMULATED
@@ -29,17 +28,22 @@ static Place threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulation {
 enum State { READY, AT_SHUFFLE, AT_BARRIER, DONE };
+struct Copy { void* to; const void* from; size_t bytes; int group; };
 struct Fiber {
     ucontext_t context;
-    std::vector<char> stack;
+    char* stack;
     State state;
     int turn;
-    std::vector<std::vector<std::function<void()>>> copies;  // by group; the last one is open
+    Copy* copies;  // those from `made` to `asked` are to be made
+    size_t made, asked, room;
+    int group;  // of copies; this one is open
 };
-static std::vector<Fiber> fibers;
+static const unsigned MOST = 1024;  // threads of a block
+static const size_t STACK = 1 << 16;
+static Fiber fibers[MOST];
 static ucontext_t scheduler;
-static uint64_t slots[2][1024];
-static std::function<void()> body;
+static uint64_t slots[2][MOST];
+static void (*body)();
 
 static void wait(State state) {
     Fiber& fiber = fibers[threadIdx.x];
@@ -64,15 +68,17 @@ static bool release(size_t from, size_t to, State state) {
 }
 
 static void run_block(unsigned threads) {
-    fibers.resize(threads);
-    for (Fiber& fiber : fibers) {
-        fiber.stack.resize(1 << 16);
+    if (threads > MOST) std::abort();
+    for (unsigned t = 0; t < threads; t++) {
+        Fiber& fiber = fibers[t];
+        if (fiber.stack == nullptr) fiber.stack = static_cast<char*>(std::malloc(STACK));
         fiber.state = READY;
         fiber.turn = 0;
-        fiber.copies.assign(1, {});
+        fiber.made = fiber.asked = 0;
+        fiber.group = 0;
         getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.data();
-        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_stack.ss_sp = fiber.stack;
+        fiber.context.uc_stack.ss_size = STACK;
         fiber.context.uc_link = nullptr;
         makecontext(&fiber.context, enter, 0);
     }
@@ -84,9 +90,9 @@ static void run_block(unsigned threads) {
         }
         bool moved = false, done = true;
         for (size_t warp = 0; warp < threads; warp += 32)
-            moved |= release(warp, std::min<size_t>(warp + 32, threads), AT_SHUFFLE);
+            moved |= release(warp, warp + 32 < threads ? warp + 32 : threads, AT_SHUFFLE);
         moved |= release(0, threads, AT_BARRIER);
-        for (Fiber& fiber : fibers) done &= fiber.state == DONE;
+        for (unsigned t = 0; t < threads; t++) done &= fibers[t].state == DONE;
         if (done) return;
         if (!moved) {
             std::fputs("threads of a block wait for each other\n", stderr);
@@ -116,14 +122,20 @@ static double __dadd_rn(double a, double b) { return a + b; }
 static double __dmul_rn(double a, double b) { return a * b; }
 // Copies are made when a thread waits for them: one that forgets to wait finds old values.
 template <typename T> void start_copy(T* to, const T* from) {
-    emulation::fibers[threadIdx.x].copies.back().push_back([=] { *to = *from; });
+    emulation::Fiber& fiber = emulation::fibers[threadIdx.x];
+    if (fiber.asked == fiber.room) {
+        fiber.room = 2 * fiber.room + 16;
+        fiber.copies = static_cast<emulation::Copy*>(
+            std::realloc(fiber.copies, fiber.room * sizeof(emulation::Copy)));
+    }
+    fiber.copies[fiber.asked++] = {to, from, sizeof(T), fiber.group};
 }
-static void end_group() { emulation::fibers[threadIdx.x].copies.emplace_back(); }
+static void end_group() { emulation::fibers[threadIdx.x].group++; }
 template <int PENDING> void wait_for_copies() {
-    auto& copies = emulation::fibers[threadIdx.x].copies;
-    while (copies.size() > PENDING + 1) {
-        for (auto& copy : copies.front()) copy();
-        copies.erase(copies.begin());
+    emulation::Fiber& fiber = emulation::fibers[threadIdx.x];
+    while (fiber.made < fiber.asked && fiber.copies[fiber.made].group < fiber.group - PENDING) {
+        const emulation::Copy& copy = fiber.copies[fiber.made++];
+        std::memcpy(copy.to, copy.from, copy.bytes);
     }
 }
 static void __syncthreads() { emulation::wait(emulation::AT_BARRIER); }

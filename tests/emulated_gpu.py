@@ -38,9 +38,10 @@ def compiled(kernel):
     values = ", ".join(f"*({of}*)arguments[{i}]" for i, of in enumerate(types))
     text = f"""{HEADER.read_text()}
 {source}
-extern "C" void launch(unsigned blocks, unsigned threads, void** arguments) {{
-    gridDim.x = blocks; blockDim.x = threads;
-    emulation::body = [=] {{ {name}({values}); }};
+static void** arguments;
+static void body() {{ {name}({values}); }}
+extern "C" void launch(unsigned blocks, unsigned threads, void** given) {{
+    gridDim.x = blocks; blockDim.x = threads; arguments = given; emulation::body = body;
     for (unsigned b = 0; b < blocks; b++) {{ blockIdx.x = b; emulation::run_block(threads); }}
 }}
 """
@@ -50,7 +51,7 @@ extern "C" void launch(unsigned blocks, unsigned threads, void** arguments) {{
         with tempfile.TemporaryDirectory() as folder:
             code, made = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
             code.write_text(text)
-            command = [COMPILER, "-O0", "-w", "-std=c++17", "-shared", "-fPIC", *kernel.options]
+            command = [COMPILER, "-O0", "-w", "-std=c++14", "-shared", "-fPIC", *kernel.options]
             subprocess.run([*command, str(code), "-o", str(made)], check=True)
             shutil.copy(made, f"{path}.{os.getpid()}")
             os.replace(f"{path}.{os.getpid()}", path)

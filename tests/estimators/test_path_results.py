@@ -62,6 +62,14 @@ def test_a_frame_has_a_row_for_every_strength(monkeypatch):
         found.to_frame()
 
 
+def test_a_path_is_shown_in_a_line():
+    X, y = problem(n=60, d=8)
+    shown = repr(path(X, y, strengths=4))
+    assert "l1_ratio=1, 4 strengths from " in shown
+    assert "\n" not in shown
+    assert len(shown) < 120
+
+
 def test_a_path_travels():
     X, y = problem()
     found = path(X, y, strengths=3)

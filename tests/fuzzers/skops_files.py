@@ -49,7 +49,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
     """An audit hook: what a payload would do shows up here even if its result is thrown away."""
     if event in ("os.system", "subprocess.Popen", "os.exec", "os.fork", "shutil.rmtree"):
         executed.append(event)
-    elif MARK in repr(args)[:2000] and event in ("open", "exec", "compile", "os.mkdir", "import"):
+    elif event in ("open", "exec", "compile", "os.mkdir", "import") and MARK in repr(args)[:2000]:
         executed.append(f"{event} {args!r}"[:200])
 
 

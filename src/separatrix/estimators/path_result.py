@@ -16,7 +16,7 @@ from .linear import LinearClassifier
 SAME = 1e-9  # relative difference for a strength that was printed and read again
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Path:
     """Fits along a path of strengths s, from the largest: ``l1 = l1_ratio * s``,
     ``l2 = (1 - l1_ratio) * s / 2``.
@@ -61,6 +61,14 @@ class Path:
     _fits: tuple[LinearClassifier, ...] = field(repr=False, compare=False)
     cv_results: dict[str, AnyArray] | None = None
     """With ``cv``, the scores on held-out rows, as ``cv_results_`` of LinearClassifierCV."""
+
+    def __repr__(self) -> str:
+        m, (least, most) = len(self.strengths), (int(self.nonzeros.min()), int(self.nonzeros.max()))
+        return (
+            f"<Path: l1_ratio={self.l1_ratio:g}, {m} strength{'s' * (m != 1)} from "
+            f"{self.strengths[0]:.4g} to {self.strengths[-1]:.4g}, {least} to {most} weights that "
+            "are not 0>"
+        )
 
     @property
     def feature_names(self) -> AnyArray:

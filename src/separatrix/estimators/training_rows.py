@@ -80,7 +80,7 @@ class TrainingRows(LinearPredictor):
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=n_jobs,
         )  # fmt: skip
-        if self.prior_correction:
+        if self.prior_correction and self.class_weight is not None:
             self._class_factors = class_factors(
                 source, array_source(rows, y, sample_weight=sample_weight, n_jobs=n_jobs)
             )
@@ -97,10 +97,12 @@ class TrainingRows(LinearPredictor):
         note_labels(self, source)
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
-        weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
+        self._keep_reading(source)
+        if self.class_weight is None:
+            return source
+        weighed = reweighted(source, self.class_weight)
         if self.prior_correction and source.labels is None:
             self._class_factors = class_factors(weighed, source)
-        self._keep_reading(source)
         return weighed
 
     def _keep_reading(self, source: Source) -> None:

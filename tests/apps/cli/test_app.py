@@ -160,6 +160,14 @@ def test_too_few_rows_to_search_the_penalty(command, capsys):
     assert run(["fit", "--test", "0", "small.csv", "-t", "kind", "--l2", "0.01"]) == 0
 
 
+def test_a_class_of_one_row_is_named_with_its_line(capsys):
+    few(*["a", "b"] * 10, "bb")
+    assert run(["fit", "--test", "0", "small.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "The target 'kind' is 'bb' in a single row, small.csv, line 22: is the label mist" in err
+    assert err.count("\n") == 1
+
+
 def test_three_rows_without_l2(capsys):
     few("a", "b", "a")
     assert run(["fit", "small.csv", "-t", "kind"]) == 2

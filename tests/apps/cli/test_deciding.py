@@ -194,13 +194,20 @@ def test_a_threshold_tuned_elsewhere_leaves_all_held_out_rows(folder, capsys):
     assert found["figures"]["rows"] == held_out().n_rows
 
 
-@pytest.mark.parametrize("cost", ["lily:a:iris=8,rose:iris=0.5", "costs.csv", "semicolons.csv"])
-def test_costs_of_more_classes(folder, capsys, cost):
+@pytest.mark.parametrize(
+    "costs",
+    [
+        ["lily:a:iris=8,rose:iris=0.5"], ["lily:a:iris=8", "rose:iris=0.5"], ["costs.csv"],
+        ["semicolons.csv"],
+    ],
+    ids=["pairs", "repeated", "file", "semicolons"],
+)  # fmt: skip
+def test_costs_of_more_classes(folder, capsys, costs):
     three().to_csv("rows.csv", index=False)
     table = "true,rose,iris,lily:a\nrose,0,0.5,1\n\nlily:a,1,8,0\niris,1,0,1\n"
     (folder / "costs.csv").write_text("\ufeff" + table)
     (folder / "semicolons.csv").write_text(table.replace(",", ";"))
-    code, found = told(capsys, *FIT, "--cost", cost)
+    code, found = told(capsys, *FIT, *(word for cost in costs for word in ("--cost", cost)))
     assert code == 0
     expected = [[0.0, 1.0, 1.0], [8.0, 0.0, 1.0], [0.5, 1.0, 0.0]]
     model = separatrix.load("m.sep")

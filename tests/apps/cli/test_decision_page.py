@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -32,7 +34,7 @@ def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     table = pd.read_csv("churn.csv")
     assert f"{len(table):,} rows and the columns" in PAGE
     assert f"{int((table.churned == 'yes').sum())} customers have left" in PAGE
-    assert len(lines) == 6
+    assert len(lines) == 7
     printed = []
     for line in lines:
         assert run(shlex.split(line)[1:]) == 0, line
@@ -46,11 +48,23 @@ def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert "yes is predicted where its probability is at least 0.5." in printed[4]
     scored = pd.read_csv("scored.csv")
     assert (scored.prediction.eq("yes") == (scored.probability_yes >= _threshold(capsys))).all()
+    _check_query(table, scored)
     names = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.S):
         exec(code, names)
     assert capsys.readouterr().out.split() == ["True"] * 4
     assert Path("python.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def _check_query(table, scored):
+    """The query finds the same in a database."""
+    database = sqlite3.connect(":memory:")
+    table.to_sql("customers", database, index=False)
+    found = pd.read_sql(Path("churn.sql").read_text(), database).merge(scored, on="customer")
+    assert len(found) == len(table)
+    assert (found.label == found.prediction).all()
+    assert np.allclose(found.probability_yes_x, found.probability_yes_y, rtol=1e-12)
+    database.close()
 
 
 def _check_plain(capsys):

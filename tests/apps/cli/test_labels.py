@@ -7,9 +7,11 @@ from apps.cli.tables import told
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 from sklearn.metrics import precision_recall_fscore_support as per_label
+from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 
 import separatrix
+from separatrix import LinearClassifierCV
 from separatrix.apps.cli.app import run
 
 NAMES = ["sport", "art", "news"]
@@ -100,9 +102,47 @@ def test_text_output_names_the_labels(folder, capsys):
     assert "summed over the labels" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_default_penalty_is_reported(folder, capsys):
-    assert run(["fit", "articles.csv", "--target", "sport,art"]) == 0
-    assert "l2 = 0.0001 here" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "scoring"), [((), "loss"), (("--metric", "f1"), "f1_macro")], ids=["loss", "f1"]
+)
+def test_the_penalty_is_searched_by_shuffled_folds(folder, capsys, options, scoring):
+    articles().sort_values("sport").to_csv("sorted.csv", index=False)
+    asked = ("fit", "sorted.csv", "--target", "sport,art,news", "--loss", "squared_hinge")
+    code, found = told(capsys, *asked, *options)
+    model = separatrix.load("model.sep")
+    assert code == 0
+    assert found["model"]["l2_found"]
+    assert found["model"]["l2"] == model.l2_
+    rows = separatrix.read("sorted.csv", target=NAMES, validation=0.2, missing="indicator").sample(
+        1000
+    )
+    folds = KFold(5, shuffle=True, random_state=0)
+    expected = LinearClassifierCV(
+        "squared_hinge", l2s=20, cv=folds, scoring=scoring, standardize=True, tol=1e-6
+    ).fit(rows)
+    assert model.l2_ == expected.l2_
+    scores = expected.cv_results_["mean_test_score"]
+    assert np.allclose(model.cv_results_["mean_test_score"], scores, atol=1e-4)
+
+
+def test_a_sparse_search(folder, capsys):
+    asked = ("fit", "articles.csv", "--target", "sport,art", "--l1-ratio", "1", "--tol", "1e-4")
+    code, found = told(capsys, *asked)
+    assert code == 0
+    assert found["model"]["l1"] > 0.0
+    assert found["model"]["selection"]["selected"] >= 2
+
+
+def test_a_label_too_rare_to_search(folder, capsys):
+    rows = articles()
+    _, tested = next(KFold(5, shuffle=True, random_state=0).split(rows))
+    rows["news"] = 0
+    rows.loc[tested[:2], "news"] = 1  # the first fold trains on rows without it
+    rows.to_csv("rare.csv", index=False)
+    asked = ["fit", "rare.csv", "--target", "sport,news", "--test", "0"]
+    assert run(asked) == 2
+    assert "give --l2 a number, or leave out rare labels" in capsys.readouterr().err
+    assert run([*asked, "--l2", "0.1"]) == 0
 
 
 def test_certify_a_model_of_scikit_learn(folder, capsys):
@@ -126,17 +166,20 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
     [
         (["fit", "articles.csv", "--target", "sport,music"], "names the column 'music'"),
         (["fit", "articles.csv", "--target", "sport,links"], "expected 0 or 1"),
-        ([*FIT, "--prior-correction"], "--prior-correction is for classes that exclude each other"),
-        ([*FIT, "--balanced"], "--balanced is for classes that exclude each other"),
-        ([*FIT, "--trace", "steps.html"], "recorded for one target"),
-        ([*FIT[:-2], "--l1", "auto"], "search for one target"),
+        ([*FIT, "--prior-correction"], "--prior-correction is for one target"),
+        ([*FIT, "--balanced"], "--balanced is for one target, whose classes exclude each other"),
+        ([*FIT, "--trace", "steps.html"], "--trace is for one target"),
+        ([*FIT, "--report", "out.html"], "--report is for one target"),
+        ([*FIT, "--threshold", "0.3"], "--threshold is for one target"),
+        ([*FIT, "--cost", "fp=1,fn=2"], "--cost is for one target"),
+        ([*FIT[:-2], "--metric", "auc"], "--metric auc is for one target"),
         (["check", "articles.csv", "--target", "sport,art"], "expected one column of labels"),
         (["path", "articles.csv", "--target", "sport,art"], "expected one column of labels"),
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport,news"], "in this order"),
         (["evaluate", "kept.sep", "new.csv", "--target", "art,sport"], "in this order"),
         (["diagnose", "kept.sep", "articles.csv"], "several labels for a row"),
     ],
-    ids=range(11),
+    ids=range(14),
 )
 def test_what_is_refused(folder, capsys, arguments, message):
     run([*FIT, "-o", "kept.sep"])

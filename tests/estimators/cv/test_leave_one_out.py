@@ -83,7 +83,7 @@ def noise(n, d):
 def flowers(first):
     X, y = load_iris(return_X_y=True)
     two = (y == first) | (y == first + 1)
-    return X[two], np.where(y[two] == first, -1.0, 1.0)
+    return X[two][1::2], np.where(y[two] == first, -1.0, 1.0)[1::2]
 
 
 TABLES = {
@@ -91,7 +91,7 @@ TABLES = {
     "noise": noise(40, 6),
     "separable": flowers(0),
     "overlapping": flowers(1),
-    "clouds": overlapping(60, 3, seed=1),
+    "clouds": overlapping(40, 3, seed=1),
 }
 
 

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +82,12 @@ def root(
     """Options of all commands; ``run`` handles ``--debug``."""
 
 
+@cache
+def _program() -> Any:
+    """All commands, built once: it takes 40 ms."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Run the command and return the exit code of the process."""
     debug = "--debug" in arguments
@@ -91,9 +97,7 @@ def run(arguments: list[str]) -> int:
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
         try:
-            result = typer.main.get_command(app).main(
-                arguments, prog_name="separatrix", standalone_mode=False
-            )
+            result = _program().main(arguments, prog_name="separatrix", standalone_mode=False)
             sys.stdout.flush()
             return result if isinstance(result, int) else OK
         except BaseException as ended:
@@ -187,6 +191,10 @@ WORDS = (  # arguments of the library, and the options that replace them
     (
         r"scale the features \(standardize=True\), or give smaller values, \w+=np\.\w+\(.*?\)",
         "leave out --no-standardize if it is given, or give --l1 or --l2 a smaller number",
+    ),
+    (
+        r"use fewer folds, a splitter that shuffles, .*, or leave out rare labels",
+        "give --l2 a number, or leave out rare labels",
     ),
     (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
 )

@@ -12,11 +12,11 @@ import separatrix
 
 from . import arguments as arg
 from .deciding import DecisionOptions
-from .inputs import TEST, Options, check_output, check_share, choice, in_memory, opened
-from .metrics import METRICS, check_metric
+from .inputs import TEST, Options, check_output, check_share, choice, in_memory, lone_labels, opened
+from .metrics import METRICS, check_label_metric, check_metric
 from .output import console, print_json, say
 from .progress import Watch
-from .search import fitted
+from .search import TooFewRows, fitted
 from .strengths import L2_WITH_L1, given_l2, l1_settings
 from .written import check_model_name, check_report, goes_to_stdout, write_recording
 
@@ -83,11 +83,11 @@ def fit(
     ] = None,
     threshold: arg.Threshold = None,
     cost: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="Cost of errors, by which the model decides: fp=1,fn=5, or 'a:b=5' for b "
-            "predicted for a, or a CSV file. The threshold of two classes is chosen on half of the "
-            "held-out rows, which are then not measured."
+            "predicted for a (can be repeated), or a CSV file. The threshold of two classes is "
+            "chosen on half of the held-out rows, which are then not measured."
         ),
     ] = None,
     metric: Annotated[
@@ -108,7 +108,7 @@ def fit(
     """
     check_share(test)
     choice("--loss", loss, arg.losses())
-    decide = DecisionOptions(threshold, cost)
+    decide = DecisionOptions(threshold, ",".join(cost) if cost else None)
     decide.check()
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test,
@@ -166,7 +166,13 @@ def fit_and_save(
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths, several=True)
         if source.labels is not None:
-            return _fit_labels(data, source, l2, settings, output, trace, watch)
+            one_target = {
+                "--threshold": decide.threshold, "--cost": decide.cost, "--report": report,
+                "--trace": trace, "--balanced": settings["class_weight"],
+                "--prior-correction": settings["prior_correction"] or None,
+            }  # fmt: skip
+            _check_options_of_labels(one_target, metric)
+            return _fit_labels(data, source, l2, settings, output, metric, watch)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
         costs = decide.checked_costs(source, settings)
@@ -177,7 +183,10 @@ def fit_and_save(
                 "--cache FOLDER keeps them decoded."
             )
         began = time.perf_counter()
-        model, interrupted = fitted(rows, l2, settings, watch, metric)
+        try:
+            model, interrupted = fitted(rows, l2, settings, watch, metric)
+        except TooFewRows as error:
+            raise ValueError(" ".join([f"{error}.", *lone_labels(source)])) from error
         seconds = time.perf_counter() - began
         decide.apply(model, costs, source.validation)
         separatrix.save(model, output)
@@ -202,25 +211,32 @@ def _fit_labels(
     l2: float | None,
     settings: dict[str, Any],
     output: str,
-    trace: str | None,
+    metric: str | None,
     watch: Watch,
 ) -> dict[str, Any]:
     """``fit_and_save`` for several targets."""
-    from .labels import L2, fit_labels, label_report
+    from .labels import label_report
 
-    if trace is not None:
-        raise ValueError(f"--trace {trace}: steps are recorded for one target; leave it out")
-    if "l1_ratio" in settings:
-        raise ValueError("--l1 auto and --l1-ratio search for one target: give --l1 a number")
-    if l2 is None:
-        say(f"The search for l2 is for one target: l2 = {L2:g} here, unless --l2 says more.")
     rows = in_memory(source)
-    model, seconds = fit_labels(rows, source, l2, settings, watch)
+    began = time.perf_counter()
+    model, interrupted = fitted(rows, l2, settings, watch, metric)
+    seconds = time.perf_counter() - began
     separatrix.save(model, output)
     watch.stage("Measuring")
     found = label_report(data, source, rows, model)
     found["model"] |= {"file": output, "seconds": seconds}
-    return found | {"interrupted": "fit" if model.stop_ == "interrupted" else None}
+    return found | {"interrupted": interrupted}
+
+
+def _check_options_of_labels(one_target: dict[str, Any], metric: str | None) -> None:
+    """Refuse options that several targets do not have."""
+    for name, given in one_target.items():
+        if given is not None:
+            raise ValueError(
+                f"{name} is for one target, whose classes exclude each other: leave it out, or fit "
+                "one target at a time"
+            )
+    check_label_metric(metric)
 
 
 def _check_recorded(trace: str, rows: int) -> None:

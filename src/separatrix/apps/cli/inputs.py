@@ -104,7 +104,7 @@ class Options:
 
     def doubts(self, source: Any) -> list[dict[str, str]]:
         """Columns that are probably dates or names of rows, and doubtful labels, as findings."""
-        from ...data.files.encoding.suspects import doubtful_labels, suspects
+        from ...data.files.encoding.suspects import suspects
 
         encoding = getattr(source.reading, "encoding", None)
         found = []
@@ -118,17 +118,24 @@ class Options:
             cause = "dates as categories" if each.is_dates else "a name as a category"
             sentence = f"{each.what[0].upper()}{each.what[1:]}: {advice}."
             found.append({"cause": cause, "sentence": sentence})
-        rows: Any = getattr(source, "rows", None)
-        if encoding is not None and hasattr(rows, "lone_labels"):
-            for said in doubtful_labels(rows, encoding.target, source.n_rows):
-                sentence = f"{said[0].upper()}{said[1:]}."
-                found.append({"cause": "a class of one row", "sentence": sentence})
-        return found
+        cause = "a class of one row"
+        return found + [{"cause": cause, "sentence": each} for each in lone_labels(source)]
 
     def say_doubts(self, source: Any) -> None:
         """Print them on standard error."""
         for finding in self.doubts(source):
             say(f"warning: {finding['sentence']}")
+
+
+def lone_labels(source: Any) -> list[str]:
+    """Sentences about labels that a single row has, with its place: they may be mistyped."""
+    from ...data.files.encoding.suspects import doubtful_labels
+
+    encoding, rows = getattr(source.reading, "encoding", None), getattr(source, "rows", None)
+    if encoding is None or rows is None or not hasattr(rows, "lone_labels"):
+        return []
+    found = doubtful_labels(rows, encoding.target, source.n_rows)
+    return [f"{each[0].upper()}{each[1:]}." for each in found]
 
 
 def date_parts(given: str) -> tuple[str, list[str]]:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-import separatrix
-
 from ...data.files.readers.formats import open_reader
 from .figures import fit_facts, important, proof_line, selection_line
 from .output import counted, percent, printable, table
-from .progress import Watch
 
 Bits = NDArray[np.bool_]
-L2 = 1e-4
-"""Default strength of the penalty; the search for l2 is for one target."""
 MOST_LISTED = 30
 """Labels in a table."""
 
@@ -29,29 +23,6 @@ def columns_of(target: str | None, paths: list[str], format: str | None) -> Any:
         return target
     names = getattr(open_reader(paths, format=format), "names", None)
     return target if names is None or target in names else target.split(",")
-
-
-def fit_labels(
-    rows: Any, source: Any, l2: float | None, settings: dict[str, Any], watch: Watch
-) -> tuple[Any, float]:
-    """Fit a model of all labels, and return the seconds that it took."""
-    if settings["prior_correction"]:
-        raise ValueError(
-            "--prior-correction is for classes that exclude each other, and not for several "
-            "targets: leave it out"
-        )
-    if settings["class_weight"] is not None:
-        raise ValueError(
-            "--balanced is for classes that exclude each other, and not for several targets: fit "
-            "one target at a time, or use --weight"
-        )
-    watch.stage(f"Fitting {counted(len(source.labels.names), 'label')}")
-    began = time.perf_counter()
-    clf = separatrix.LinearClassifier(
-        l2=L2 if l2 is None else l2, callbacks=[watch], **settings
-    )  # fmt: skip
-    model = clf.fit(rows).set_params(callbacks=[])
-    return model, time.perf_counter() - began
 
 
 def label_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str, Any]:
@@ -172,8 +143,9 @@ def show_label_fit(found: dict[str, Any], out: Console) -> None:
         "out for measuring.\n"
     )
     l1 = f"l1 = {model['l1']:.3g}, " if model["l1"] else ""
+    how = " (found by cross-validation)" if model["l2_found"] else ""
     out.print(
-        f"Loss {model['loss']} of each label, {l1}l2 = {model['l2']:.3g}, {model['solver']}, "
+        f"Loss {model['loss']} of each label, {l1}l2 = {model['l2']:.3g}{how}, {model['solver']}, "
         f"{counted(model['passes'], 'pass')} in {model['seconds']:.2g} s."
     )
     out.print(proof_line(model))

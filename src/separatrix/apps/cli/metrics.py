@@ -19,6 +19,8 @@ METRICS = {
 }
 """The name of each measure in scikit-learn, which model files contain instead of the scorer."""
 NEED_PROBABILITIES = ("brier",)
+OF_LABELS = ("loss", "accuracy", "f1")
+"""Those for several targets: accuracy is the share of the rows whose labels are all right."""
 
 
 def check_metric(metric: str | None, searched: bool, loss: str) -> None:
@@ -34,6 +36,15 @@ def check_metric(metric: str | None, searched: bool, loss: str) -> None:
     if metric == "loss" and _is_least_at_zero(loss):
         raise ValueError(
             f"--metric loss: the {loss} loss is least at zero weights: use --metric accuracy"
+        )
+
+
+def check_label_metric(metric: str | None) -> None:
+    """Check ``--metric`` for several targets."""
+    if metric is not None and metric not in OF_LABELS:
+        raise ValueError(
+            f"--metric {metric} is for one target: with several, use {', '.join(OF_LABELS)}, or "
+            "leave it out"
         )
 
 

@@ -101,9 +101,13 @@ def fitted(
         raise KeyboardInterrupt(message) from error
 
 
+class TooFewRows(ValueError):
+    """A class has too few training rows for cross-validation."""
+
+
 def folds_for(rows: Any, folds: int = FOLDS) -> int:
     """Number of folds: no more than the rarest class has rows, so that each fold can have one."""
-    if not hasattr(rows, "block"):
+    if not hasattr(rows, "block") or rows.multilabel:
         return folds
     import numpy as np
 
@@ -111,13 +115,22 @@ def folds_for(rows: Any, folds: int = FOLDS) -> int:
     rarest = int(counts.argmin())
     if len(labels) < len(rows.classes) or counts[rarest] < 2:
         number = int(labels[rarest] > 0) if len(rows.classes) == 2 else int(labels[rarest])
-        raise ValueError(
+        raise TooFewRows(
             f"the class {rows.classes.tolist()[number]!r} has {counts[rarest]} training row, too "
             "few to search l2 by cross-validation, which needs 2 of each class: give --l2 a "
             "number, such as --l2 0.01, or add rows (fit holds out a share for measuring: --test 0 "
             "holds out none)"
         )
     return min(folds, int(counts[rarest]))
+
+
+def _splitter(rows: Any, folds: int) -> Any:
+    """Folds as ``LinearClassifierCV`` takes them; shuffled for labels, which do not stratify."""
+    if not hasattr(rows, "block") or not rows.multilabel:
+        return folds
+    from sklearn.model_selection import KFold
+
+    return KFold(folds, shuffle=True, random_state=0)
 
 
 def _ratios(settings: dict[str, Any]) -> list[float]:
@@ -145,8 +158,9 @@ def _searched(
     fits = values * folds * max(1, len(_ratios(settings)))
     watch.stage(f"Searching {'l1' if sparse else 'l2'}", fits if one_by_one else None)
     clf = separatrix.LinearClassifierCV(
-        l2s=values, strengths=values, cv=folds, callbacks=[watch, tried], **settings
-    )
+        l2s=values, strengths=values, cv=_splitter(rows, folds), callbacks=[watch, tried],
+        **settings,
+    )  # fmt: skip
     scoring = scoring_of(metric, settings["loss"], rows.classes, clf)
     if not in_memory and scoring not in (None, "loss"):
         raise ValueError(
@@ -154,6 +168,7 @@ def _searched(
             "loss or accuracy, or give --l2 a number"
         )
     clf.set_params(scoring=scoring).fit(rows)
+    clf.set_params(cv=folds)  # a model file contains no splitter
     return clf if metric is None else clf.set_params(scoring=METRICS[metric])
 
 

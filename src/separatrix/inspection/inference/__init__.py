@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...numeric import checks
+from ...numeric.types import Array
 from .covariance import Covariance, Estimated, checked, estimated
 from .fitted import FittedLikelihood, dependent, fitted_likelihood
+from .profile import Profile, profiled
 from .ratio import LikelihoodRatio, null_loss
+from .reported import Reported
 from .result import Inference, result_of
 
 __all__ = ["Inference", "LikelihoodRatio", "inference"]
@@ -31,6 +34,8 @@ def inference(
     small_sample: bool = False,
     weights: str = "frequency",
     level: float = 0.95,
+    intervals: str = "wald",
+    features: Any = None,
     reference: Any = None,
 ) -> Inference:
     """Standard errors, p-values and confidence intervals of a fitted model's coefficients.
@@ -56,6 +61,12 @@ def inference(
         Whether a weight is a number of equal rows, or the inverse of a probability of sampling.
     level : float
         Probability of the intervals.
+    intervals : {"wald", "profile"}
+        "wald": coefficient plus and minus a multiple of its standard error. "profile": all values
+        that a likelihood-ratio test does not reject. It takes longer and is better for few rows or
+        large coefficients. It needs ``covariance="model"`` and a fit without a penalty.
+    features : name, number or list of these, optional
+        The features in the table; "(intercept)" is the intercept. Default: all.
     reference : label, optional
         For more than two classes, the class that the others are compared with; default: the first.
         Of two classes it is the smaller one.
@@ -96,14 +107,19 @@ def inference(
             "class_weight changes the likelihood, so the covariance of the model is wrong; use "
             "covariance='sandwich', or fit without class_weight"
         )
-    names = found.clf.coef_names_
-    _refuse_collinear(found, names)
+    reported = Reported.of(found, features)
+    _refuse_collinear(found, found.clf.coef_names_)
     known = estimated(found, asked)
-    notes = tuple(_notes(found, asked, known))
+    notes, ends = _notes(found, asked, known), None
+    if profiled(intervals, found, asked):
+        ends = Profile(found).intervals(reported.at, share)
+        notes += _unknown_ends(reported, ends)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    kind = _words(found, asked)
-    return result_of(found, asked, known, share, names, notes, kind, _likelihoods(found, asked))
+    return result_of(
+        found, asked, known, share, reported, tuple(notes), _words(found, asked),
+        _likelihoods(found, asked), intervals, ends,
+    )  # fmt: skip
 
 
 def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | None, float | None]:
@@ -154,6 +170,16 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
             "table are wrong: fit with a smaller tol"
         )
     return notes
+
+
+def _unknown_ends(reported: Reported, ends: Array) -> list[str]:
+    """Ends of profile intervals that rounding hides."""
+    missing = np.isnan(ends).any(axis=1)
+    return [
+        f"rounding hides an end of the profile interval of {name!r}: it is NaN; standardise or "
+        "rescale the feature"
+        for name in dict.fromkeys(np.array(reported.names, dtype=object)[missing].tolist())
+    ]
 
 
 def _words(found: FittedLikelihood, asked: Covariance) -> str:

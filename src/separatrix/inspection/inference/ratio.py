@@ -52,19 +52,9 @@ def likelihood_ratio(
     found: FittedLikelihood, asked: Covariance, names: Sequence[str], features: Any
 ) -> LikelihoodRatio:
     """Fit with and without the features, both to the last digit."""
-    if found.penalised:
-        raise ValueError(
-            "with a penalty the ratio has no chi-square distribution; fit with l2=0 for this test"
-        )
-    if found.squared:
-        raise ValueError("the squared loss has no likelihood here; fit loss='logistic'")
-    if asked.kind != "model" or found.clf.class_weight is not None:
-        raise ValueError(
-            "the test assumes independent rows and the likelihood of the model: it is available "
-            "with covariance='model' and without class_weight"
-        )
+    refuse_without_likelihood(found, asked)
     d = found.source.n_features
-    at = _numbers(features, list(names[:d]))
+    at = feature_numbers(features, list(names[:d]))
     kept = np.setdiff1d(np.arange(d), at)
     full = _least(found.objective, found.weights)
     if len(kept):
@@ -79,6 +69,22 @@ def likelihood_ratio(
     degrees = len(at) * max(len(found.weights) - 1, 1)
     p = float(chi2.sf(statistic, degrees))
     return LikelihoodRatio(statistic, degrees, p, tuple(names[j] for j in at))
+
+
+def refuse_without_likelihood(found: FittedLikelihood, asked: Covariance) -> None:
+    """Ratios of likelihoods need the likelihood of the model, and its maximum."""
+    if found.penalised:
+        raise ValueError(
+            "with a penalty likelihood ratios have no chi-square distribution; fit with l2=0 for "
+            "tests and profile intervals"
+        )
+    if found.squared:
+        raise ValueError("the squared loss has no likelihood here; fit loss='logistic'")
+    if asked.kind != "model" or found.clf.class_weight is not None:
+        raise ValueError(
+            "likelihood ratios assume independent rows and the likelihood of the model: tests and "
+            "profile intervals are available with covariance='model' and without class_weight"
+        )
 
 
 def null_loss(found: FittedLikelihood) -> float:
@@ -102,7 +108,7 @@ def _least(objective: Objective, start: Array) -> float:
     return result.objective
 
 
-def _numbers(features: Any, names: list[str]) -> Ints:
+def feature_numbers(features: Any, names: list[str]) -> Ints:
     asked = [features] if isinstance(features, (str, int, np.integer)) else features
     if not isinstance(asked, (list, tuple, np.ndarray)):
         raise TypeError(f"features must be a name, a number or a list of these, got {features!r}")

@@ -11,14 +11,14 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from ...numeric.lazy import cached_property
-from ...numeric.types import AnyArray, Array
+from ...numeric.types import Array
 from .covariance import Covariance, Estimated
 from .fitted import FittedLikelihood
 from .prediction import probability_limits
-from .ratio import LikelihoodRatio, likelihood_ratio
+from .profile import Profile
+from .ratio import LikelihoodRatio, likelihood_ratio, refuse_without_likelihood
+from .reported import Reported
 from .text import table
-
-INTERCEPT = "(intercept)"  # its name in the table
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +54,8 @@ class Inference:
     """The coefficients, for the features as given."""
     cov: Array
     """Covariance matrix of the coefficients."""
+    method: str
+    """How intervals are computed: "wald" or "profile"."""
     level: float
     """Probability that an interval is meant to have."""
     degrees: float
@@ -70,6 +72,9 @@ class Inference:
     """Of the model that knows the shares of the classes only."""
     notes: tuple[str, ...]
     """What to keep in mind when the numbers are used."""
+    _reported: Reported
+    _ends: Array | None
+    """Profile intervals."""
     _likelihood: FittedLikelihood
     _covariance: Covariance
     _variables: Array
@@ -96,6 +101,8 @@ class Inference:
     @cached_property
     def intervals(self) -> Array:
         """Confidence intervals of the coefficients, (m, 2)."""
+        if self._ends is not None:
+            return self._ends
         half = self._quantile * self.standard_errors
         return np.column_stack([self.coef - half, self.coef + half])
 
@@ -130,7 +137,16 @@ class Inference:
         ``features`` is a name, a number or a list of these. The model is fitted again without them,
         so this takes about as long as the fit.
         """
-        return likelihood_ratio(self._likelihood, self._covariance, self.names, features)
+        names = tuple(map(str, self._likelihood.clf.coef_names_))
+        return likelihood_ratio(self._likelihood, self._covariance, names, features)
+
+    def test_each(self) -> tuple[LikelihoodRatio, ...]:
+        """``test`` of every feature in the table by itself.
+
+        All are computed together, which is much faster than one by one.
+        """
+        refuse_without_likelihood(self._likelihood, self._covariance)
+        return Profile(self._likelihood).tests(self._reported)
 
     def predict_interval(self, X: Any) -> tuple[Array, Array]:
         """Confidence limits of the probabilities of all classes, two arrays (n, k).
@@ -151,6 +167,7 @@ class Inference:
             "p_values": self.p_values.tolist(),
             "lower": self.intervals[:, 0].tolist(),
             "upper": self.intervals[:, 1].tolist(),
+            "intervals": self.method,
             "level": self.level,
             "covariance": self.kind,
             "rows": self.n,
@@ -211,22 +228,21 @@ def result_of(
     asked: Covariance,
     known: Estimated,
     level: float,
-    names: AnyArray,
+    reported: Reported,
     notes: tuple[str, ...],
     kind: str,
     likelihoods: tuple[float | None, float | None],
+    method: str,
+    ends: Array | None,
 ) -> Inference:
     """Put everything together."""
     coefficients, intercept = found.coefficients, found.objective.intercept
-    kept = np.tile(np.arange(coefficients.shape[1]) < coefficients.shape[1] - (not intercept),
-                   len(coefficients))  # fmt: skip
-    own = [*map(str, names), *([INTERCEPT] if intercept else [])]
-    labels = found.clf.classes_.tolist()
-    each = [c for c in range(len(labels)) if c != found.reference] if len(labels) > 2 else []
-    classes = tuple(labels[c] for c in each for _ in own)
+    kept = np.flatnonzero(np.tile(
+        np.arange(coefficients.shape[1]) < coefficients.shape[1] - (not intercept),
+        len(coefficients)))[reported.at]  # fmt: skip
     degrees = known.n - known.effective if found.squared and asked.kind == "model" else math.inf
     return Inference(
-        tuple(own) * max(len(each), 1), classes, labels[max(found.reference, 0)],
-        coefficients.ravel()[kept], known.covariance[np.ix_(kept, kept)], level, degrees, kind,
-        known.n, known.effective, *likelihoods, notes, found, asked, known.variables,
+        reported.names, reported.classes, reported.reference, coefficients.ravel()[kept],
+        known.covariance[np.ix_(kept, kept)], method, level, degrees, kind, known.n,
+        known.effective, *likelihoods, notes, reported, ends, found, asked, known.variables,
     )  # fmt: skip

@@ -55,7 +55,10 @@ def _whole(found: Any) -> list[str]:
             f"log-likelihood {found.log_likelihood:.6g}", f"AIC {found.aic:.6g}",
             f"BIC {found.bic:.6g}",
         ]  # fmt: skip
-    return [*textwrap.wrap(", ".join(parts), WIDTH), f"Standard errors: {found.kind}."]
+    words = f"Standard errors: {found.kind}."
+    if found.method == "profile":
+        words += " Intervals: profile likelihood."
+    return [*textwrap.wrap(", ".join(parts), WIDTH), *textwrap.wrap(words, WIDTH)]
 
 
 def _p(p: float) -> str:
