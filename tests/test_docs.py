@@ -80,6 +80,7 @@ def test_the_page_on_separability(capsys):
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
+        ("offsets", ("optimal", "(intercept)", "True")),
         ("inference", ("mean texture     -0.3806", "class 1 against 0")),
         ("bias_reduction", ("no minimum\n", "optimal True\n", "stationary 3.8918")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
@@ -129,7 +130,7 @@ def test_no_page_has_code_that_is_not_run():
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
         "reproducibility", "sparse_models", "decision", "inference", "bias_reduction",
-        "coefficients",
+        "coefficients", "offsets",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]

@@ -131,7 +131,7 @@ def test_far_off_the_origin_rows_are_centred_first(rng, off):
     error, allowed = abs(value - exact.value(W)[0]), rounding(J, W, value)
     assert error <= allowed
     near = rounding(exact, W, value)
-    assert np.all(wrapped.offset == (2.0 * off if off < 100 else 0.0))
+    assert np.all(wrapped.cancelling == (2.0 * off if off < 100 else 0.0))
     assert allowed <= 5e-13 if off == 99.0 else allowed < 1.01 * near
 
 

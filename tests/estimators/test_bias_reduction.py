@@ -220,3 +220,20 @@ def test_what_is_refused():
     for ask in (certify, diagnose, inference):
         with pytest.raises(ValueError, match="bias_reduction='mdypl'"):
             ask(clf, X, y)
+
+
+def test_an_offset_is_that_of_both_copies():
+    rng = np.random.default_rng(0)
+    X, offset = rng.standard_normal((60, 2)), rng.standard_normal(60)
+    y = (X[:, 0] + offset > 0.0).astype(int)  # separable together with the offset
+    clf = LinearClassifier(tol=1e-12, bias_reduction="mdypl").fit(X, y, offset=offset)
+    a = 60 / 63
+    weight = np.repeat([(1 + a) / 2, (1 - a) / 2], 60)
+    copies = LinearClassifier(l2=0.0, tol=1e-12).fit(
+        np.tile(X, (2, 1)), np.r_[y, 1 - y], weight, offset=np.tile(offset, 2)
+    )
+    assert clf.stop_ == "optimal"
+    assert clf.coef_ == pytest.approx(copies.coef_, rel=1e-6)
+    assert clf.predict_proba(X, offset=offset) == pytest.approx(
+        copies.predict_proba(X, offset=offset), rel=1e-6
+    )

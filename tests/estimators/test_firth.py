@@ -242,3 +242,17 @@ def test_what_is_refused():
     for ask in (certify, diagnose):
         with pytest.raises(ValueError, match="bias_reduction='firth'"):
             ask(clf, X, y)
+
+
+def test_an_offset_is_added_to_scores():
+    """Two groups with offsets of their own: log odds of tables with a half added to each cell."""
+    X = np.repeat([[0.0], [0.0], [1.0], [1.0]], [4, 2, 1, 5], axis=0)
+    y = np.repeat([0, 1, 0, 1], [4, 2, 1, 5])
+    offset = np.where(X[:, 0] > 0.0, 0.7, -0.3)
+    clf = firth().fit(X, y, offset=offset)
+    low, high = np.log(2.5 / 4.5) + 0.3, np.log(5.5 / 1.5) - 0.7
+    np.testing.assert_allclose(coefficients(clf), [high - low, low], rtol=1e-8)
+    probability = clf.predict_proba(X, offset=offset)[:, 1]
+    np.testing.assert_allclose(probability.mean(), y.mean(), rtol=1e-10)
+    with pytest.raises(ValueError, match="fitted with an offset"):
+        clf.predict(X)

@@ -196,3 +196,15 @@ def test_what_is_refused():
             ask(clf, X, y)
     with pytest.raises(ValueError, match="cannot be replayed"):
         next(clf.trace_.replay(X, y))
+
+
+def test_an_offset_is_that_of_every_copy():
+    rng = np.random.default_rng(0)
+    X, p, offset = rng.standard_normal((60, 2)), rng.random(60), rng.standard_normal(60)
+    clf = LinearClassifier(l2=1e-3, tol=1e-12, soft_labels=True).fit(X, p, offset=offset)
+    copies = LinearClassifier(l2=1e-3, tol=1e-12).fit(
+        np.tile(X, (2, 1)), np.repeat([1, 0], 60), np.r_[p, 1.0 - p], offset=np.tile(offset, 2)
+    )
+    assert clf.stop_ == "optimal"
+    assert clf.coef_ == pytest.approx(copies.coef_, rel=1e-6)
+    assert clf.intercept_ == pytest.approx(copies.intercept_, rel=1e-6)

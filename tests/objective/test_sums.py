@@ -18,11 +18,13 @@ from separatrix.numeric.standardization import Standardization
 from separatrix.objective import sums
 from separatrix.objective.thresholds import GRAM_TILE
 from separatrix.proofs import rounding
+from separatrix.rows import DenseRows, with_offset
 
 N, D = 60, 3
 X, Y = overlapping(N, D, seed=1)
 WEIGHT = np.random.default_rng(2).integers(0, 3, N).astype(float)
 MARGIN, SOFTMAX = get_loss("logistic"), get_loss("logistic").multiclass()
+OFFSET = np.random.default_rng(4).standard_normal((N, 3))
 W1, W3 = np.random.default_rng(3).standard_normal((2, 3, D + 1))
 PLAIN = Standardization(np.array([0.5, -1.0, 0.0]), np.array([1.0, 2.0, 0.5, 1.0]))
 SOME = Standardization(PLAIN.mean[[0, 2]], PLAIN.scale[[0, 2, 3]])  # of two features
@@ -30,6 +32,8 @@ COLUMNS = get_loss("one_vs_rest_logistic").for_classes(3)
 BLOCKS = {
     1: Block(X, Y, WEIGHT, 0),
     3: Block(X, np.arange(N) % 3, WEIGHT, 0),
+    "offset": Block(with_offset(DenseRows(X), OFFSET[:, :1]), Y, WEIGHT, 0),
+    "offsets": Block(with_offset(DenseRows(X), OFFSET), np.arange(N) % 3, WEIGHT, 0),
     "labels": Block(
         X, np.where(np.arange(2 * N).reshape(N, 2) % 7 < 3, 1, -1).astype(np.int8), WEIGHT, 0
     ),
@@ -66,6 +70,15 @@ ASKED = [
     (3, sums.SignedRowSum(3)),
     *of_both(rounding.ExactValue),
     *of_both(rounding.ExactMistakes),
+    ("offset", sums.OffsetSums(1)),
+    ("offsets", sums.OffsetSums(3)),
+    ("offset", sums.Hessian(MARGIN, W1[:1].copy(), PLAIN)),
+    ("offsets", sums.Hessian(SOFTMAX, W3.copy(), PLAIN)),
+    ("offsets", sums.HessianProduct(SOFTMAX, W3, W1)),
+    ("offset", sums.Mistakes(MARGIN, np.stack([W1[:1], W3[:1]]))),
+    ("offset", rounding.ExactTangents(MARGIN, W1[:1].copy())),
+    ("offsets", rounding.ExactTangents(COLUMNS, W3.copy())),
+    ("offsets", rounding.ExactValue(SOFTMAX, W3.copy())),
     (1, rounding.ExactTangents(MARGIN, W1[:1].copy())),
     (1, rounding.ExactTangents(MARGIN, W1[:1].copy(), np.linspace(0.1, 0.9, N)[:, None])),
 ]
@@ -96,7 +109,7 @@ def test_it_is_the_sum_of_its_blocks(k, asked):
     whole = BLOCKS[k]
     edges = [0, 1, 1, 25, 26, N]
     parts = [
-        asked.of(Block(whole.X[a:b], whole.y[a:b], whole.weight[a:b], a))
+        asked.of(Block(whole.rows.part(a, b).X, whole.y[a:b], whole.weight[a:b], a))
         for a, b in pairwise(edges)
     ]
     expected = list(numbers(asked.of(whole)))

@@ -175,9 +175,9 @@ def test_compensated_products_have_twice_the_working_precision(form):
 
 def test_offset_is_what_is_added_and_subtracted_again():
     rows, _, how = rows_in("float64")
-    np.testing.assert_allclose(rows.offset, 2.0 * np.abs(how.mean / how.scale[:-1]))
+    np.testing.assert_allclose(rows.cancelling, 2.0 * np.abs(how.mean / how.scale[:-1]))
     twice = StandardizedRows(rows, Standardizer(how))
-    np.testing.assert_allclose(twice.offset, rows.offset * (1.0 + 1.0 / how.scale[:-1]))
+    np.testing.assert_allclose(twice.cancelling, rows.cancelling * (1.0 + 1.0 / how.scale[:-1]))
     given, W = rows.underlying(np.ones((1, D + 1)))
     assert given is rows.given
     near(given.scores(W), rows.scores(np.ones((1, D + 1))))

@@ -10,7 +10,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.pool import Task
 from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import Rows, RowsLike, Storage, rows_of
+from ..rows import Rows, RowsLike, Storage, rows_of, with_offset
 from .blocks import Block, KeptBlock, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Source
@@ -101,8 +101,8 @@ class ArraySource(InBlocks):
         return self.stored.storage
 
     @cached_property
-    def offset(self) -> AnyArray | float:
-        return self.stored.offset
+    def cancelling(self) -> AnyArray | float:
+        return self.stored.cancelling
 
     @cached_property
     def rounding(self) -> float:
@@ -208,6 +208,10 @@ class ArraySource(InBlocks):
         other.weight_power = self.weight_power
         return other
 
+    @property
+    def without_offset(self) -> ArraySource:
+        return self.with_rows(self.stored.without_offset.X) if self.has_offset else self
+
     def with_labels(self, y: AnyArray, classes: AnyArray) -> ArraySource:
         return ArraySource(self.X, y, classes, self.weight, self.n_jobs)
 
@@ -230,6 +234,16 @@ def _gathered(block: Block, classes: AnyArray) -> ArraySource:
 
 
 Source.gathered = staticmethod(_gathered)
+
+
+def with_offset_column(source: InMemory, number: int) -> InMemory:
+    """The same rows with one column of their offset, if they have one."""
+    if not source.has_offset:
+        return source
+    arrays = as_arrays(source)
+    offset = arrays.stored.offset
+    assert offset is not None
+    return arrays.with_rows(with_offset(arrays.stored, offset[:, number, None].copy()).X)
 
 
 def as_arrays(source: InMemory) -> ArraySource:

@@ -30,6 +30,10 @@ def placed_source(source: Source, device: str | None) -> Source:
     if device is None or isinstance(source, StreamedSource):
         return source
     number = device_number(device)
+    if number is not None and source.has_offset:
+        raise TypeError(
+            f"device={device!r} computes no scores with an offset: leave out device=, or the offset"
+        )
     if isinstance(source, ArraySource):
         X = placed(source.X, device)
         if number is not None and not isinstance(X, DeviceRows):

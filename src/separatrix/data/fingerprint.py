@@ -16,11 +16,11 @@ HASHED_ROWS = 4096  # at a time: rows that are not C-contiguous are copied
 
 
 def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
-    """A hash of rows, labels and weights in order, and of the classes.
+    """A hash of rows, labels, weights and offsets in order, and of the classes.
 
     Each is hashed as one stream of bytes, so block boundaries do not matter.
     """
-    streams = {name: blake2b(digest_size=DIGEST_BYTES) for name in STREAMS}
+    streams = {name: blake2b(digest_size=DIGEST_BYTES) for name in (*STREAMS, "offsets")}
     kinds = set()
     for X, y, weight, _ in blocks:
         if not len(y):
@@ -31,6 +31,8 @@ def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
             streams["labels"].update(_bytes(y[at].astype(np.float64)))
             counts = np.ones(at.stop - start) if weight is None else weight[at]
             streams["weights"].update(_bytes(counts))
+            if (offset := rows_of(X).offset) is not None:
+                streams["offsets"].update(_bytes(offset[at]))
             if isinstance(rows, CsrRows):
                 streams["values"].update(_bytes(rows.data[rows.entries]))
                 streams["columns"].update(_bytes(rows.indices[rows.entries].astype(np.int64)))
@@ -40,7 +42,8 @@ def fingerprint(blocks: Iterable[Block], classes: AnyArray) -> str:
         kinds.add(f"{type(rows.X).__name__} {rows.dtype.name}")
     whole = blake2b(digest_size=DIGEST_BYTES)
     whole.update(repr((sorted(kinds), np.asarray(classes).tolist())).encode())
-    for stream in streams.values():
+    without = streams["offsets"].digest() == blake2b(digest_size=DIGEST_BYTES).digest()
+    for stream in list(streams.values())[: -1 if without else None]:
         whole.update(stream.digest())
     return whole.hexdigest()
 

@@ -45,8 +45,13 @@ class SameStorage(Source):
         return self.original.rounding
 
     @property
-    def offset(self) -> AnyArray | float:
-        return self.original.offset
+    def cancelling(self) -> AnyArray | float:
+        return self.original.cancelling
+
+    @property
+    def has_offset(self) -> bool:
+        original = self.original
+        return original.has_offset if isinstance(original, Source) else original.offset is not None
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         return self.original.vectors_of(shape)
@@ -80,6 +85,10 @@ class InBlocks(SameStorage, InMemory):
             write(self.block())
         else:
             self._each(part)
+
+    @property
+    def without_offset(self) -> InBlocks:
+        return self
 
     @abstractmethod
     def slices_of(self, n: int) -> list[slice]:

@@ -25,4 +25,6 @@ def scores(X: RowsLike, W: Array, n_jobs: int | None = None) -> Array:
 
 def small_scores(X: RowsLike, W: Array, n_jobs: int | None = None) -> Array:
     """Scores with weights scaled by a power of two so that no finite row's score overflows."""
-    return scores(X, np.ldexp(W, -SPARE - int(np.frexp(np.abs(W).max())[1])), n_jobs)
+    return scores(
+        rows_of(X).without_offset.X, np.ldexp(W, -SPARE - int(np.frexp(np.abs(W).max())[1])), n_jobs
+    )

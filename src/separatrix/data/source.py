@@ -165,12 +165,22 @@ class Source(ABC):
         return EPS
 
     @property
-    def offset(self) -> AnyArray | float:
+    def cancelling(self) -> AnyArray | float:
         """What its sums add to every feature and subtract again: (d,), or 0 for nothing.
 
         Rounding errors are relative to the size of the features plus this.
         """
         return 0.0
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether known numbers are added to the scores of its rows: see ``Rows.offset``."""
+        return False
+
+    @property
+    def without_offset(self) -> Source:
+        """The same rows without an offset."""
+        return self
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """Where weights of this shape and gradients live when solvers compute with them."""
@@ -278,13 +288,17 @@ class InMemory(Source):
         """The weight of every row, 1 where none are given."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
+    @property
+    def without_offset(self) -> InMemory:
+        return self
+
     @abstractmethod
     def block(self, at: slice | None = None) -> Block:
         """A slice of the rows, or all; not copied if they are contiguous."""
 
     @abstractmethod
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """(X, 1) W', of every row for weights (k, d + 1): (n, k)."""
+        """(X, 1) W', plus the offset, of every row for weights (k, d + 1): (n, k)."""
 
     @abstractmethod
     def transpose_product(self, C: Array) -> Array:

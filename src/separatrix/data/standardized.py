@@ -17,7 +17,14 @@ from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import VANISHING
 from ..numeric.types import AnyArray, Ints
-from ..rows import HostRows, StandardizedRows, Standardizer, host_rows_of
+from ..rows import (
+    HostRows,
+    Rows,
+    StandardizedRows,
+    Standardizer,
+    host_rows_of,
+    with_offset,
+)
 from .arrays import as_arrays
 from .blocks import Block
 from .class_moments import ClassMoments
@@ -32,9 +39,12 @@ def standardized(source: Source, standardization: Standardization) -> Source:
     if not isinstance(source, InMemory):
         return StandardizedSource(source, standardization)
     given, rows = as_arrays(source), Standardizer(standardization)
-    if not isinstance(given.stored, HostRows):  # they stay where they are
-        return given.with_rows(StandardizedRows(given.stored, rows, given.weight))
-    return given.with_rows(rows.copied(given.stored, given.weight, given.threads).X)
+    stored = given.stored.without_offset
+    if isinstance(stored, HostRows):
+        changed: Rows = rows.copied(stored, given.weight, given.threads)
+    else:  # they stay where they are
+        changed = StandardizedRows(stored, rows, given.weight)
+    return given.with_rows(with_offset(changed, given.stored.offset).X)
 
 
 class StandardizedSource(MappedSource):
@@ -53,13 +63,13 @@ class StandardizedSource(MappedSource):
         return self.source.dtype if self.map.copies else np.dtype(np.float64)
 
     @property
-    def offset(self) -> AnyArray | float:
-        """See :attr:`separatrix.rows.StandardizedRows.offset`; 0 if rows are copied."""
+    def cancelling(self) -> AnyArray | float:
+        """See :attr:`separatrix.rows.StandardizedRows.cancelling`; 0 if rows are copied."""
         if self.map.copies:
             return 0.0
         mean, scale = self.standardization.mean, self.standardization.scale[:-1]
-        offset: AnyArray = 2.0 * np.abs(mean / scale) + self.source.offset / scale
-        return offset
+        cancelling: AnyArray = 2.0 * np.abs(mean / scale) + self.source.cancelling / scale
+        return cancelling
 
     def take(self, rows: Ints) -> InMemory:
         """Some rows of the source, standardised."""
@@ -103,7 +113,9 @@ class Standardize(BlockMap):
 
     def __call__(self, block: Block) -> Block:
         """The same block with standardised rows."""
+        rows: Rows = block.rows.without_offset
         if self.copies:
-            rows = host_rows_of(block.X)
-            return block._replace(X=self._standardizer.copied(rows, block.weight).X)
-        return block._replace(X=StandardizedRows(block.rows, self._standardizer, block.weight))
+            rows = self._standardizer.copied(host_rows_of(rows), block.weight)
+        else:
+            rows = StandardizedRows(rows, self._standardizer, block.weight)
+        return block._replace(X=with_offset(rows, block.rows.offset).X)

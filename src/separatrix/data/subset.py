@@ -44,6 +44,10 @@ class Subset(InBlocks):
     def weight_sum(self) -> float:
         return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
 
+    @property
+    def without_offset(self) -> Subset:
+        return Subset(self.source.without_offset, self.rows) if self.has_offset else self
+
     def blocks(self) -> Iterator[Block]:
         """The blocks used for sums: copies, or slices of neighbouring rows."""
         return map(self.block, self.block_slices)

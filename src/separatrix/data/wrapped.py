@@ -12,9 +12,10 @@ import numpy as np
 
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
+from ..rows import DenseRows, Storage, with_offset
 from ..rows.thresholds import VALUES_AT_ONCE
 from .blocks import Block, Shuffle, Visit
-from .class_moments import FEW_ROWS
+from .class_moments import FEW_ROWS, ClassMoments
 from .in_memory import SameStorage
 from .row_state import RowChange, RowNumbers
 from .source import InMemory, Source
@@ -66,6 +67,10 @@ class WrappedSource(SameStorage):
     @property
     def threads(self) -> int:
         return self.source.threads
+
+    @property
+    def without_offset(self) -> Source:
+        return WithoutOffset(self) if self.has_offset else self
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
         """The layout of the source."""
@@ -124,6 +129,71 @@ class MappedSource(WrappedSource):
         return self.sample(FEW_ROWS).block().rows.mean()
 
 
+class WithoutOffset(MappedSource):
+    """The rows of another source without their offset."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, OffsetRemoval())
+        self.validation = source.validation
+
+    @property
+    def has_offset(self) -> bool:
+        return False
+
+    def class_moments(self) -> ClassMoments | None:
+        return self.source.class_moments()
+
+
+@dataclass(frozen=True)
+class OffsetRemoval(BlockMap):
+    """A block without its offset."""
+
+    @property
+    def copies(self) -> bool:
+        """No: the rows stay where they are."""
+        return False
+
+    def __call__(self, block: Block) -> Block:
+        return block._replace(X=block.rows.without_offset.X)
+
+
+class Featureless(MappedSource):
+    """Another source with a single feature, which is 0: what the biases and the offset explain."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, FeatureRemoval())
+        self.n_features = 1
+
+    @property
+    def storage(self) -> Storage:
+        return "dense"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @property
+    def row_bytes(self) -> float:
+        return 8.0
+
+    @property
+    def row_values(self) -> float:
+        return 1.0
+
+    @property
+    def cancelling(self) -> AnyArray | float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class FeatureRemoval(BlockMap):
+    """A block with a single feature, which is 0, and the same offset."""
+
+    def __call__(self, block: Block) -> Block:
+        rows = DenseRows(np.zeros((len(block.y), 1)))
+        return block._replace(X=with_offset(rows, block.rows.offset).X)
+
+
 class SomeFeatures(MappedSource):
     """Some features of another source, given by increasing numbers."""
 
@@ -132,10 +202,10 @@ class SomeFeatures(MappedSource):
         self.n_features, self.features = len(features), features
 
     @property
-    def offset(self) -> AnyArray | float:
+    def cancelling(self) -> AnyArray | float:
         """That of these features."""
-        offset = self.source.offset
-        return offset[self.features] if isinstance(offset, np.ndarray) else offset
+        added = self.source.cancelling
+        return added[self.features] if isinstance(added, np.ndarray) else added
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.device_source import placed_source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
+from ..data.offset import offset_source
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
@@ -29,6 +30,7 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from .label_columns import given_start, loss_for
+from .offsets import refuse_offset_beside
 from .prior_correction import check_correctable
 from .stop_parameter import with_rules, with_validation_rows
 from .stream import StreamState
@@ -77,6 +79,14 @@ class AllOrNothing:
             self._estimator.__dict__ = self._before
 
 
+def _zeros(objective: Objective) -> Array:
+    """Weights of 0; with an offset the biases take back its mean, which may be far from 0."""
+    W = np.zeros(objective.shape)
+    if objective.intercept and objective.source.has_offset:
+        W[:, -1] = -objective.offset_sums.total / objective.source.weight_sum
+    return W
+
+
 class LinearModel(TrainingRows):
     """A linear classifier, with any training method."""
 
@@ -106,15 +116,23 @@ class LinearModel(TrainingRows):
 
     # ---- training ------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> tuple[Objective, Result]:
         settings = self._checked_settings()
         for name in ("decision_", "intercept_flic_"):
             self.__dict__.pop(name, None)
+        if is_dask(X) or isinstance(X, Source):
+            refuse_offset_beside(offset)
         if is_dask(X):
             X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         # Warnings of these name the caller of fit, counting the frames in between.
         found = self._given_source if isinstance(X, Source) else self._labelled_rows
-        source = self._as_trained(placed_source(found(X, y, sample_weight), self.device))
+        source = placed_source(found(X, y, sample_weight), self.device)
+        if offset is not None:
+            source = offset_source(source, offset)
+        self._note_offset(source)
+        source = self._as_trained(source)
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
@@ -222,7 +240,7 @@ class LinearModel(TrainingRows):
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
-            return np.zeros(objective.shape)
+            return _zeros(objective)
         if start == "sum":
             return objective.signed_row_sum()
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)

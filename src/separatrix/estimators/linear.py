@@ -209,6 +209,8 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
+    uses_offset_ : bool
+        Whether the fit had an offset: predictions then need one, too.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
@@ -292,14 +294,16 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Minimise the objective on all rows, X and y or a source.
 
         ``y`` has one label per row, (n,), or is an indicator matrix of labels, (n, q); with
-        ``soft_labels`` it has probabilities.
+        ``soft_labels`` it has probabilities. ``offset`` has known numbers that are added to the
+        scores: (n,) for two classes, to the score of the larger one, else (n, k). Then predictions
+        need it, too.
         """
         with memory_released(), AllOrNothing(self):
-            objective, result = self._fit(X, y, sample_weight)
+            objective, result = self._fit(X, y, sample_weight, offset)
             self._finish(objective, result)
             del objective, result
         self._warn_of_the_end()

@@ -27,6 +27,7 @@ from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .lazy import lazily
+from .offsets import refuse_offset_beside
 from .prior_correction import prior_shift
 
 MOST_NAMED = 5  # coefficients in a warning
@@ -39,7 +40,7 @@ class _IfProbabilities:
     Like ``available_if`` of scikit-learn, whose error gives no reason.
     """
 
-    def __init__(self, method: Callable[[Any, Any], Array]) -> None:
+    def __init__(self, method: Callable[..., Array]) -> None:
         self.method = method
         update_wrapper(cast(Any, self), method)
 
@@ -222,31 +223,34 @@ class LossModel(LinearModel):
         return others
 
     @_IfProbabilities
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """Probability of each class, (n, k); only for losses that define one.
+
+        ``offset`` is as in ``decision_function``.
 
         For "logistic" on more than two classes: softmax. For "one_vs_rest_logistic": the
         probability of each class against the rest, divided by their sum, as in OneVsRestClassifier
         of scikit-learn. After a fit to an indicator matrix: the probability of each label by
         itself, (n, q).
         """
-        return self._probability(X, "probability")
+        return self._probability(X, "probability", offset)
 
     @_IfProbabilities
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
         """Logarithms of the probabilities, (n, k), without underflow."""
-        return self._probability(X, "log_probability")
+        return self._probability(X, "log_probability", offset)
 
     def _likelihood(self) -> Loss:
         loss = get_loss(self.loss)
         return multilabel(loss) if self._has_labels else loss.for_classes(len(self.classes_))
 
-    def _probability(self, X: Any, kind: str) -> Array:
+    def _probability(self, X: Any, kind: str, offset: Any) -> Array:
         if is_dask(X):
             check_is_fitted(self)
+            refuse_offset_beside(offset)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
-        return cast(Array, like(X, self._probability_at(self._scores(X), kind)))
+        return cast(Array, like(X, self._probability_at(self._scores(X, offset), kind)))
 
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
         """Probabilities, or their logarithms, by scores of ``decision_function``."""

@@ -127,6 +127,8 @@ class Perceptron(StreamModel):
         Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights: categories of a file have one each, or share one if they are hashed.
+    uses_offset_ : bool
+        Whether the fit had an offset: predictions then need one, too.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..config import LinkedToPages
@@ -29,6 +30,7 @@ from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 from .decision import Deciding
 from .lazy import dask_accuracy, lazily
+from .offsets import OffsetModel, refuse_offset_beside
 from .sources import (
     LinearScores,
     accuracy,
@@ -40,7 +42,7 @@ from .sources import (
 )
 
 
-class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
+class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, BaseEstimator):
     """Weights and classes, with any training method."""
 
     coef_: Array | sp.csr_array | sp.csr_matrix
@@ -123,9 +125,11 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._reading.split if hasattr(self, "_reading") else None
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, offset: Any = None) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k), one for
         each class or label.
+
+        ``offset`` is added to them, in the same shape; it is needed if the fit had one.
 
         X may be a source, whose rows are read block by block, or a Dask collection, for which a
         lazy dask array is returned. A model that was fitted to files also takes paths and frames,
@@ -134,22 +138,30 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             check_is_fitted(self)
+            refuse_offset_beside(offset)
             return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
-        return cast(Array, like(X, self._scores(X)))
+        return cast(Array, like(X, self._scores(X, offset)))
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any, offset: Any = None) -> Array:
         """Scores of ``decision_function`` as a NumPy array, but not of Dask collections."""
         if not self.__sklearn_is_fitted__():  # what scikit-learn's check asks last
             check_is_fitted(self)
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
-            result = scores_of(self._read_alike(X), self._weights(), n_jobs)
-        elif self._reads(X):
+            refuse_offset_beside(offset)
+            source = self._read_alike(X)
+            self._check_offset(source.has_offset)
+            result = scores_of(source, self._weights(), n_jobs)
+            return result[:, 0] if self._columns is None else result
+        if self._reads(X):
             of = LinearScores(self._weights())
             pieces = self._counted(self._reading.rows(X))
             result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
+        added = self._offset_of(offset, len(result), self._columns)
+        if added is not None:
+            result += added
         return result[:, 0] if self._columns is None else result
 
     def _scores_of_array(self, X: Any) -> Array:
@@ -166,20 +178,21 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             check_scores(result, lambda: small_scores(rows, W, n_jobs))
         return result
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Any, offset: Any = None) -> AnyArray:
         """Class of each row; in a tie the larger of two classes, the first of more.
 
         By ``decision_``, if ``set_decision`` or ``tune_threshold`` was called after the fit.
         After a fit to an indicator matrix, the indicator matrix of each row's labels, (n, q): 1
-        where the score is 0 or more.
+        where the score is 0 or more. ``offset`` is as in ``decision_function``.
         """
         if is_dask(X):
             check_is_fitted(self)
+            refuse_offset_beside(offset)
             k, dtype = None, self.classes_.dtype
             if self._has_labels:
                 k, dtype = self._columns, np.dtype(np.int64)
             return cast(AnyArray, lazily(self, "predict", X, k, dtype))
-        return cast(AnyArray, like(X, self._predicted(self._scores(X))))
+        return cast(AnyArray, like(X, self._predicted(self._scores(X, offset))))
 
     def _predicted(self, scores: Array) -> AnyArray:
         """Classes, or the indicator matrix of labels, by scores."""
@@ -191,29 +204,35 @@ class LinearPredictor(Deciding, LinkedToPages, ClassifierMixin, BaseEstimator):
             return predicted_indicator(scores)
         return predicted_labels(self.classes_, scores)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Share of the rows, by weight, that are classified correctly, in all labels if several.
 
         On X and y; on a source; or, if the model was fitted to files, on files or a frame with the
-        columns of the fit, including the target, and the weight if there was one.
+        columns of the fit, including the target, and the weight if there was one. ``offset`` is as
+        in ``decision_function``.
         """
         check_is_fitted(self)
+        if is_dask(X) or isinstance(X, Source):
+            refuse_offset_beside(offset)
         if is_dask(X):
             return dask_accuracy(self, X, y, sample_weight)
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
+            self._check_offset(alike.has_offset)
             if self._has_labels or alike.multilabel:
                 return label_accuracy(alike, self._label_columns, LinearScores(self._weights()))
             return accuracy(alike, self.classes_, LinearScores(self._weights()), self._rule())
-        if y is None and sample_weight is None and self._reads(X):
+        if y is None and sample_weight is None and offset is None and self._reads(X):
+            self._check_offset(False)
             return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
         y, weight = copied_home(y, "y"), copied_home(sample_weight, "sample_weight")
         if self._has_labels:
             y = given_indicator(y, len(self.classes_))
         y = check_labels(y) if y is None else y
         with config_context(array_api_dispatch=False):  # X may be on a GPU
-            return float(super().score(X, y, weight))
+            predicted = self.predict(X, offset=offset)
+            return float(accuracy_score(y, predicted, sample_weight=weight))
 
     def _accuracy(self, pieces: Iterable[Decoded]) -> float:
         """Accuracy on rows with labels."""

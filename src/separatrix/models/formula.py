@@ -124,6 +124,12 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
+    if last.uses_offset_:
+        raise ValueError(
+            "this model was fitted with an offset, and an export has no input for it: use "
+            "separatrix.save, or compute the offset in the other program and add it to the scores "
+            "of a model whose weights are coef_ and intercept_"
+        )
     columns, types, features = _first(before[0] if before else None, last)
     for step in before:
         features = _after(step, features, columns, types)

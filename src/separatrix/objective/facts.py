@@ -11,7 +11,7 @@ from ..data import InMemory, Source
 from ..numeric.lazy import cached_property
 from ..numeric.types import Array, Ints
 from .columns import FeatureColumns
-from .known import ClassSums, Known
+from .known import ClassSums, Known, OffsetTotals
 from .moments import Moments
 
 
@@ -108,14 +108,29 @@ class DataFacts:
 
     @property
     def feature_sizes(self) -> Array:
-        """Size of every feature in the sums: root mean square and ``Source.offset``, cached."""
+        """Size of every feature in the sums: root mean square and ``Source.cancelling``, cached."""
         if self._known.feature_sizes is None:
-            self._known.feature_sizes = np.hypot(*self.moments) + self.source.offset
+            self._known.feature_sizes = np.hypot(*self.moments) + self.source.cancelling
         return self._known.feature_sizes
+
+    @property
+    def offset_sums(self) -> OffsetTotals:
+        """Weighted sums of the offset, one per column of scores, cached: 0 without an offset."""
+        if self._known.offset_sums is None:
+            self._known.offset_sums = OffsetTotals.of(self.source)
+        return self._known.offset_sums
+
+    @property
+    def offset_size(self) -> Array | float:
+        """Root mean square of the offset, by column of scores; 0 without one."""
+        if not self.source.has_offset:
+            return 0.0
+        size: Array = np.sqrt(self.offset_sums.squares / self.source.weight_sum)
+        return size
 
     def _moments(self) -> Moments:
         shift, found = self._sums.shift, self._sums
-        offset = found.total / self.source.weight_sum
+        centre = found.total / self.source.weight_sum
         square = found.squares / self.source.weight_sum
         if not np.all(np.isfinite(square)):
             raise ValueError(
@@ -123,6 +138,6 @@ class DataFacts:
                 "scale them, e.g. with sklearn.preprocessing.StandardScaler"
             )
         # If the difference cancels, the feature is constant up to rounding.
-        variance = square - offset**2
+        variance = square - centre**2
         deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
-        return Moments(shift + offset, deviation)
+        return Moments(shift + centre, deviation)

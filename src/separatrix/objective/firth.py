@@ -101,15 +101,17 @@ class FirthPoint(NamedTuple):
 
 
 def standardized_parts(
-    block: Block, standardization: Standardization, size: int
-) -> Iterator[tuple[Array, AnyArray, Array]]:
-    """Standardised rows, their labels and weights, a few at a time."""
-    n = len(block.y)
+    block: Block, standardization: Standardization, u: Array
+) -> Iterator[tuple[Array, Array, AnyArray, Array]]:
+    """Standardised rows, their scores, labels and weights, a few at a time."""
+    n, size = len(block.y), len(u)
     step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, 1))
     for start in range(0, n, step):
         part = block.part(start, min(start + step, n))
-        z = part.rows.standardized(standardization)[:, :size]
-        yield z, part.y, part.weights
+        rows, offset = part.rows.without_offset, part.rows.offset
+        z = rows.standardized(standardization)[:, :size]
+        s = z @ u if offset is None else z @ u + offset[:, 0]
+        yield z, s, part.y, part.weights
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ class Information(Sum[tuple[float, float, Array]]):
         """In one read of the rows."""
         p = len(self.u)
         loss, mistakes, information = 0.0, 0.0, np.zeros((p, p))
-        for z, y, weight in standardized_parts(block, self.standardization, p):
-            s = z @ self.u
+        for z, s, y, weight in standardized_parts(block, self.standardization, self.u):
             m = y * s
             loss += float(weight @ np.logaddexp(0.0, -m))
             mistakes += float(weight[m <= 0.0].sum())
@@ -143,10 +144,8 @@ class FirthScore(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         """In one read of the rows."""
-        p = len(self.u)
-        score = np.zeros(p)
-        for z, y, weight in standardized_parts(block, self.standardization, p):
-            s = z @ self.u
+        score = np.zeros(len(self.u))
+        for z, s, y, weight in standardized_parts(block, self.standardization, self.u):
             q = solve_triangular(self.factor, z.T, trans="T", check_finite=False)
             h = weight * expit(s) * expit(-s) * np.einsum("ij,ij->j", q, q)
             score += (weight * y * expit(-y * s) - 0.5 * h * np.tanh(0.5 * s)) @ z
@@ -164,8 +163,8 @@ class ShiftedSlopes(Sum[tuple[float, float]]):
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
         first = second = 0.0
-        for z, y, weight in standardized_parts(block, self.standardization, len(self.u)):
-            s = z @ self.u + self.shift
+        for _, scores, y, weight in standardized_parts(block, self.standardization, self.u):
+            s = scores + self.shift
             first -= float(weight @ (y * expit(-y * s)))
             second += float(weight @ (expit(s) * expit(-s)))
         return first, second

@@ -11,7 +11,7 @@ from ..data import Source
 from ..numeric.types import Array
 from .columns import FeatureColumns
 from .moments import Moments
-from .sums import LabelMomentSums, MomentSums
+from .sums import LabelMomentSums, MomentSums, OffsetSums
 
 
 class ClassSums(NamedTuple):
@@ -40,6 +40,26 @@ class ClassSums(NamedTuple):
         return cls(about, sums, counts, squares, sums.sum(axis=0))
 
 
+class OffsetTotals(NamedTuple):
+    """Weighted sums of an offset over rows, (k,): one per column of scores."""
+
+    own: Array
+    """Over the rows of the column's class or label; for two classes of the larger one."""
+    total: Array
+    """Over all rows."""
+    squares: Array
+    """Of squares, over all rows."""
+
+    @classmethod
+    def of(cls, source: Source) -> OffsetTotals:
+        """In one read of the rows; zeros if there is no offset."""
+        k = len(source.classes)
+        columns = 1 if k == 2 and not source.multilabel else k
+        if not source.has_offset:
+            return cls(*np.zeros((3, columns)))
+        return cls(*source.total(OffsetSums(columns)))
+
+
 class LastRead:
     """Cache of the last evaluation: losses, gradient and columns. Paths start from it.
 
@@ -65,6 +85,7 @@ class Known:
     sums: ClassSums | None = None
     moments: Moments | None = None
     feature_sizes: Array | None = None
+    offset_sums: OffsetTotals | None = None
     row_norm2: Array | None = None
     mean_square: float | None = None
     samples: dict[int, Source] = field(default_factory=dict)

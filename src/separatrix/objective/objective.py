@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Source
+from ..data.arrays import with_offset_column
 from ..data.labels import signs_of
 from ..losses import Loss
 from ..numeric.lazy import cached_property
@@ -92,7 +93,7 @@ class Objective(DataFacts):
             raise TypeError(f"{self.loss!r} is not a sum over classes, each against the rest")
         y = signs_of(self.in_memory.y, number)
         source = self.in_memory.with_labels(y, np.array([False, True]))
-        own = replace(self, loss=loss, source=source)
+        own = replace(self, loss=loss, source=with_offset_column(source, number))
         own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
         return own
 
@@ -102,10 +103,22 @@ class Objective(DataFacts):
         other._known.moments = self.moments
         return other
 
+    @property
+    def without_offset(self) -> Objective:
+        """The same without the offset of the rows, with the same facts about their features."""
+        if not self.source.has_offset:
+            return self
+        other = replace(self, source=self.source.without_offset)
+        other._known.moments, other._known.feature_sizes = (
+            self._known.moments, self._known.feature_sizes,
+        )  # fmt: skip
+        return other
+
     def in_float32(self) -> Objective | None:
         """The same with sums in float32; None if that saves no time."""
         floats = self.source.storage == "dense" and self.source.dtype == np.float32
-        if self.float32_sums or not floats or loops.compiled(self.loss) is None:
+        fast = loops.compiled(self.loss) is not None and not self.source.has_offset
+        if self.float32_sums or not floats or not fast:
             return None
         self.moments  # noqa: B018 (cached for both)
         return self._sharing(replace(self, float32_sums=True))
@@ -153,8 +166,10 @@ class Objective(DataFacts):
 
     @cached_property
     def value_at_zeros(self) -> float:
-        """J at weights of 0, where all rows have the same loss: needs no read."""
+        """J at weights of 0, where all rows have the same loss: without an offset, no read."""
         k = self.shape[0]
+        if self.source.has_offset:
+            return self.value(np.zeros(self.shape))[0]
         label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         if self.source.multilabel:
             label = np.ones((1, k))
@@ -163,10 +178,12 @@ class Objective(DataFacts):
     def at_zeros(self) -> Evaluation:
         """J, its gradient and the mistakes at weights of 0, without reading rows for margins.
 
-        All rows of a class have the same derivatives there.
+        All rows of a class have the same derivatives there, unless there is an offset.
         """
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
         loss = self.loss.column_loss
+        if self.source.has_offset:
+            return self.value_and_gradient(W)
         if loss is None and self.loss.log_likelihood:  # all classes are as probable
             gradient = self.row_sum / len(W) - self.class_sums
             return self._evaluation(total * np.log(len(W)), gradient, W, total)

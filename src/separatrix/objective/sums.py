@@ -13,6 +13,7 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
     Gram              sum c_i u_i u_i'
     MomentSums        sum c_i (x_i - shift) by class, sum c_i by class, sum c_i (x_i - shift)^2
     LabelMomentSums   the same by label, and  sum c_i (x_i - shift)
+    OffsetSums        sum c_i o_i  of the rows of a class, of all, and  sum c_i o_i^2
     Mistakes          sum c_i [row i is not right]  for each of many weights
     SignedRowSum      sum c_i y_i z_i
 """
@@ -188,7 +189,7 @@ class HessianProduct(Sum[tuple[Array]]):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
             rows.hessian_product(np.asarray(curvature), self.V, product)
             return (product,)
-        scores, turn = rows.scores(self.W), rows.scores(self.V)
+        scores, turn = rows.scores(self.W), rows.without_offset.scores(self.V)
         change = self.loss.curvature_product(block.y, scores, turn)
         rows.transpose_product(block.weights[:, None] * change, product)
         return (product,)
@@ -278,6 +279,24 @@ class LabelMomentSums(Sum[tuple[Array, Array, Array, Array]]):
         if self.shift is not None:
             by_label = by_label - counts[:, None] * self.shift
         return by_label, counts, squares, total[0]
+
+
+@dataclass(frozen=True)
+class OffsetSums(Sum[tuple[Array, Array, Array]]):
+    """Weighted sums of the offset: over the rows of each class or label, all, and of squares."""
+
+    columns: int
+    """Number of scores of a row."""
+
+    def of(self, block: Block) -> tuple[Array, Array, Array]:
+        """(k,) each."""
+        offset, weight, y = block.rows.offset, block.weights, block.y
+        assert offset is not None
+        if self.columns > 1 and y.ndim == 1:
+            own = y[:, None] == np.arange(self.columns)
+        else:
+            own = (y if y.ndim == 2 else y[:, None]) > 0
+        return weight @ np.where(own, offset, 0.0), weight @ offset, weight @ offset**2
 
 
 @dataclass(frozen=True)

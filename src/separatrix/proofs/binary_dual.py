@@ -63,6 +63,9 @@ class BinaryDualLoss(DualLoss):
         group = np.stack([y > 0.0, y < 0.0], axis=1)
         return np.where(group, alpha, 0.0), np.where(group, -self.loss.conjugate(alpha), 0.0)
 
+    def of_offset(self, y: AnyArray, coefficients: Array, offset: Array) -> Array:
+        return coefficients * (y[:, None] * offset)
+
     def gradient(self, sums: Array) -> Array:
         """Minus the sum of alpha * y * (x, 1)."""
         gradient: Array = sums[1:] - sums[:1]
@@ -112,7 +115,8 @@ class BinaryDualLoss(DualLoss):
     def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
         """With a free bias, alphas of the class with the larger sum are shrunk to balance both.
 
-        The conjugate is convex and 0 at 0, so it shrinks at least as much as alpha.
+        The conjugate is convex and 0 at 0, so it shrinks at least as much as alpha. So is that with
+        an offset, to which a multiple of alpha is added.
         """
         share = np.ones(2)
         if intercept:
@@ -143,8 +147,11 @@ def dual_loss_of(objective: Objective) -> DualLoss:
     loss = objective.loss
     if loss.column_loss is not None:
         return BinaryDualLoss(loss.column_loss)
-    own = objective.class_sums / objective.source.weight_sum
-    return CrammerSingerDualLoss(objective.shape[0], own)
+    C = objective.source.weight_sum
+    own, total, _ = objective.offset_sums
+    return CrammerSingerDualLoss(
+        objective.shape[0], objective.class_sums / C, float(own.sum()) / C, total / C
+    )
 
 
 def binary_dual_loss(objective: Objective) -> BinaryDualLoss:

@@ -48,25 +48,41 @@ class CorrectedTangents(Sum[Sums]):
 
     def of(self, block: Block) -> Sums:
         rows = block.rows
-        scores, turn = rows.scores(self.W), rows.scores(self.step)
+        scores, turn = rows.scores(self.W), rows.without_offset.scores(self.step)
         weight = block.weights
         present = weight > 0.0
         with np.errstate(all="ignore"):  # non-finite values prove nothing
             found = corrected(self.loss, block.y, scores, turn)
+            conjugates, sizes, steepness = of_scores(found, rows.offset)
             share = np.sqrt(weight[:, None] / self.weight_sum / found.curvatures)
             rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
-            steep = np.sum(found.conjugate_slopes * np.sqrt(found.curvatures), axis=1)
+            steep = np.sum(steepness * np.sqrt(found.curvatures), axis=1)
         coefficients = np.where(present[:, None], weight[:, None] * found.slopes, 0.0)
         gradient = Pair(*rows.compensated_transpose_product(coefficients))
-        weight, conjugates = weight[present], found.conjugates[present]
+        weight = weight[present]
         return (
-            float(weight @ conjugates),
-            float(weight @ np.abs(conjugates)),
+            float(weight @ conjugates[present]),
+            float(weight @ sizes[present]),
             gradient,
             [np.min(rooms, axis=0, initial=np.inf)],
             float(weight @ steep[present] ** 2),
             [np.min(found.distances[present], axis=0, initial=np.inf)],
         )
+
+
+def of_scores(found: Corrected, offset: Array | None) -> tuple[Array, Array, Array]:
+    """Conjugates, the size of their terms, and their derivatives, by scores without the offset.
+
+    ``phi(s + o) >= slope * (s + o) - phi*(slope)``: the offset adds ``-slope * o``.
+    """
+    if offset is None:
+        return found.conjugates, np.abs(found.conjugates), found.conjugate_slopes
+    added = found.slopes * offset
+    return (
+        found.conjugates - added.sum(axis=1),
+        np.abs(found.conjugates) + np.abs(added).sum(axis=1),
+        found.conjugate_slopes + np.abs(offset),
+    )
 
 
 def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:

@@ -28,6 +28,10 @@ class CrammerSingerDualLoss(DualLoss):
     columns: int
     own: Array
     """Weighted sum of (x, 1) over the rows of each class, (k, d + 1)."""
+    own_offset: float = 0.0
+    """Mean of the offset in each row's class."""
+    mean_offset: Array | float = 0.0
+    """Mean of the offset, (k,)."""
 
     @property
     def groups(self) -> int:  # type: ignore[override]
@@ -63,6 +67,9 @@ class CrammerSingerDualLoss(DualLoss):
         """Minus the slopes with respect to the scores; -phi* is 1 minus the true class's share."""
         neg_slope = self.neg_slope(y, alpha)
         return neg_slope, np.maximum(neg_slope, 0.0)
+
+    def of_offset(self, y: AnyArray, coefficients: Array, offset: Array) -> Array:
+        return coefficients * offset
 
     def gradient(self, sums: Array) -> Array:
         return -sums
@@ -111,6 +118,7 @@ class CrammerSingerDualLoss(DualLoss):
                 v = (1.0 - theta) * v + theta * self.own[:, :-1]
                 v -= mixed[:, None] * self.own[:, :-1].sum(axis=0)
                 gain = (1.0 - theta) * gain + float(count @ (theta - mixed))
+                gain -= theta * self.own_offset - float(np.sum(mixed * self.mean_offset))
         return best_dual_scaling(gain, scaled_square(v, over=4.0 * l2))
 
 

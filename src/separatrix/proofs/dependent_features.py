@@ -63,7 +63,7 @@ def independent(
     if units.given is not None and units.features is not None:  # which were not rounded again
         source, V, kept_ones = units.given, units.weights(V), units.features.occupied
         ones = ones if kept_ones is None else kept_ones[ones]
-    not_exact, not_rounding = source.total(Violations(V, ones))
+    not_exact, not_rounding = source.without_offset.total(Violations(V, ones))
     if not_rounding:
         return None
     kept[outer] = False

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import Block
 from ..numeric.types import AnyArray, Array
 
 
@@ -67,6 +68,20 @@ class DualLoss(ABC):
     @abstractmethod
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
         """Factors of each row in the sums, and each row's -phi*(-alpha): (n, groups)."""
+
+    @abstractmethod
+    def of_offset(self, y: AnyArray, coefficients: Array, offset: Array) -> Array:
+        """What an offset of the scores (n, k) adds to each row's ``phi*(-alpha)``: (n, groups).
+
+        The loss of ``s + o`` has the conjugate ``phi*(-alpha) + alpha * o``, with the sign of y.
+        """
+
+    def tangents(self, block: Block, alpha: Array) -> tuple[Array, Array]:
+        """``coefficients`` of the rows of a block, whose offset is part of the conjugates."""
+        found, neg_conjugates = self.coefficients(block.y, alpha)
+        if (offset := block.rows.offset) is not None:
+            neg_conjugates = neg_conjugates - self.of_offset(block.y, found, offset)
+        return found, neg_conjugates
 
     @abstractmethod
     def gradient(self, sums: Array) -> Array:

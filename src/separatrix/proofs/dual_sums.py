@@ -53,7 +53,7 @@ class AlphaSums(Sum[tuple[Array, Array]]):
 
     def of(self, block: Block) -> tuple[Array, Array]:
         alpha = self.alpha[block.at].reshape(-1, self.dual_loss.columns)
-        c, conjugates = self.dual_loss.coefficients(block.y, alpha)
+        c, conjugates = self.dual_loss.tangents(block, alpha)
         if block.weight is not None:
             c, conjugates = c * block.weight[:, None], conjugates * block.weight[:, None]
         rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
@@ -83,7 +83,7 @@ class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
         counted = np.array(c, dtype=np.float64)
         counted[out - block.start] = 0.0
         alpha = self.dual_loss.subgradient(block.y, s)
-        slopes, conjugates = self.dual_loss.coefficients(block.y, alpha)
+        slopes, conjugates = self.dual_loss.tangents(block, alpha)
         rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
         block.rows.transpose_product(counted[:, None] * slopes, rows)
         return value, rows, counted @ conjugates, [distance]

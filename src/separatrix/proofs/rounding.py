@@ -22,6 +22,7 @@ from ..numeric.dot import dot, pair_difference
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
+from ..rows import DenseRows
 
 ROUNDINGS = 10  # of a sum of non-negative terms over rows, in units of ``Source.rounding``
 SUMS = ROUNDINGS * EPS  # relative error of such a sum in double precision
@@ -37,9 +38,11 @@ def size_of_scores(objective: Objective, W: Array) -> float:
     try:
         size = objective.feature_sizes
     except ValueError:  # squares overflow: nothing is known
-        return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
+        if W[:, :-1].any():
+            return np.inf
+        return float((np.abs(W[:, -1]) + objective.offset_size).max())
     # Without BLAS, whose threads cost more than the products for a few classes.
-    sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
+    sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W]) + objective.offset_size
     joint = by_differences(objective.loss)
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
@@ -67,8 +70,9 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     if square is not None and np.isfinite(square):
         # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
-        square = _with_offset(objective, square)
-        size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(W[:, -1]))
+        square = _with_cancelling(objective, square)
+        biases = np.abs(W[:, -1]) + objective.offset_size
+        size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(biases))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
@@ -85,17 +89,17 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
         least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
     square = objective.mean_square if known is None else known
-    size = np.sqrt(_with_offset(objective, square))
+    size = np.sqrt(_with_cancelling(objective, square))
     distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
     return float(objective.source.rounding * objective.loss.steepness(value) * size * distance)
 
 
-def _with_offset(objective: Objective, square: float) -> float:
-    """The mean of ``(|x| + |offset|)^2``, at most, given that of ``|x|^2``."""
-    offset = objective.source.offset
-    if not isinstance(offset, np.ndarray):  # nothing is added
+def _with_cancelling(objective: Objective, square: float) -> float:
+    """The mean of ``(|x| + |added|)^2``, at most, given that of ``|x|^2``."""
+    added = objective.source.cancelling
+    if not isinstance(added, np.ndarray):
         return square
-    return float(np.sqrt(square) + np.hypot.reduce(offset)) ** 2
+    return float(np.sqrt(square) + np.hypot.reduce(added)) ** 2
 
 
 def underflow(objective: Objective, W: Array) -> float:
@@ -168,7 +172,9 @@ def _exact_sums(
 def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:
     high, low = block.rows.compensated_scores(W)
     if W_low is not None:
-        high, low = pair_difference(high, low, -block.rows.scores(W_low), np.zeros(1))
+        high, low = pair_difference(
+            high, low, -block.rows.without_offset.scores(W_low), np.zeros(1)
+        )
     if block.weight is not None:  # ignore the row, even if its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)
@@ -208,6 +214,8 @@ class Pair:
 class ExactTangents(Sum[tuple[float, float, Pair]]):
     """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient.
 
+    The conjugates are those of the losses as functions of ``w.x + b``: an offset is part of them.
+
     For margin losses, with one column or one for each class.
     """
 
@@ -224,10 +232,20 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
         sign, binary = loss.signs(block.y, high), loss.column_loss
         assert binary is not None
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        sums = Pair(*block.rows.compensated_transpose_product(-block.weights[:, None] * a * sign))
-        conjugates = binary.conjugate(a).sum(axis=1)
+        slopes = -block.weights[:, None] * a * sign
+        sums = Pair(*block.rows.compensated_transpose_product(slopes))
+        conjugates = _weighted(block, binary.conjugate(a).sum(axis=1))
+        if (offset := block.rows.offset) is not None:
+            conjugates -= _exact_dot(slopes, offset)
         losses = loss_of_pairs(loss, block.y, high, low)
-        return _weighted(block, losses), _weighted(block, conjugates), sums
+        return _weighted(block, losses), conjugates, sums
+
+
+def _exact_dot(slopes: Array, offset: Array) -> float:
+    """The sum of their products to twice the working precision."""
+    of_columns = DenseRows(np.ascontiguousarray(offset)).compensated_transpose_product
+    high, low = of_columns(np.ascontiguousarray(slopes))
+    return float(np.trace(high) + np.trace(low))
 
 
 def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:

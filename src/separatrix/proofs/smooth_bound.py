@@ -189,7 +189,8 @@ def _bound_of_columns(
     scales = np.append(1.0 - shares[:-1], penalty.dual_scale(V, -conjugate) if penalty.l2 else most)
     scales = np.minimum(scales, min(most, 1.0 - least))
     shares = np.maximum(shares, 1.0 - scales)
-    levels = loss.conjugate(_missing_alpha(shares[:, None], bias, count)) @ count
+    alpha = _missing_alpha(shares[:, None], bias, count)
+    levels = loss.conjugate(alpha) @ count + _levels_of_offset(objective, bias, alpha)
     found = -scales * conjugate - shares * levels - penalty.conjugates(V, scales)
     best = int(np.argmax(found))
     return float(found[best]), scales[best] * V
@@ -254,7 +255,7 @@ class Mixtures(NamedTuple):
     def of(cls, objective: Objective, bias: Array) -> Mixtures:
         """Mixtures for a gradient with these derivatives with respect to the biases."""
         if objective.loss.column_loss is None and objective.loss.log_likelihood:
-            return _of_probabilities(objective.class_sums / objective.source.weight_sum, bias)
+            return _of_probabilities(objective, bias)
         return _of_columns(objective, bias)
 
 
@@ -266,8 +267,12 @@ def _shares(least: float) -> Array:
     return np.array([share for share in least * TWICE if share < 1.0]).reshape(-1, 1)
 
 
-def _of_probabilities(sums: Array, bias: Array) -> Mixtures:
+def _of_probabilities(objective: Objective, bias: Array) -> Mixtures:
     """Softmax: probabilities q, the same for all rows, that match the class counts."""
+    sums, offset = (
+        each / objective.source.weight_sum
+        for each in (objective.class_sums, np.array(objective.offset_sums[:2]))
+    )
     counts, means = sums[:, -1], sums[:, :-1]
     least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
     if least < SMALLEST_NORMAL:  # already balanced
@@ -275,6 +280,9 @@ def _of_probabilities(sums: Array, bias: Array) -> Mixtures:
     shares, mean = _shares(least), means.sum(axis=0)
     q = np.maximum(counts - (1.0 - shares) / shares * bias, 0.0)
     levels = -entr(q).sum(axis=1)
+    if objective.source.has_offset:  # of which the slopes, q less 1 for the own class, are factors
+        own, total = offset
+        levels += _up(own.sum() - q @ total, np.abs(own).sum() + q @ np.abs(total))
     missing, rest = -bias[:, None] * mean, counts[:, None] * mean - means
     return Mixtures(shares[:, 0].tolist(), levels.tolist(), missing, rest)
 
@@ -292,7 +300,8 @@ def _of_columns(objective: Objective, bias: Array) -> Mixtures:
     if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
     shares, count = _shares(least), light[:, -1]
-    levels = loss.conjugate(_missing_alpha(shares, bias, count)) @ count
+    alpha = _missing_alpha(shares, bias, count)
+    levels = loss.conjugate(alpha) @ count + _levels_of_offset(objective, bias, alpha)
     return Mixtures(shares[:, 0].tolist(), levels.tolist(), _missing_gradient(bias, light), 0.0)
 
 
@@ -314,6 +323,21 @@ def _missing_alpha(shares: Array, bias: Array, count: Array) -> Array:
     missing = (1.0 - shares) / shares * np.abs(bias)
     alpha = np.divide(missing, count, out=np.zeros_like(missing), where=missing > 0.0)
     return alpha.clip(0.0, 1.0)
+
+
+def _levels_of_offset(objective: Objective, bias: Array, alpha: Array) -> Array:
+    """What the offset adds to the conjugates of the light sides: the sum of alpha * y * offset."""
+    if not objective.source.has_offset:
+        return np.zeros(len(alpha))
+    own, total, _ = (sums / objective.source.weight_sum for sums in objective.offset_sums)
+    light = np.where(bias < 0.0, own - total, own)  # y is -1 on the other side
+    return _up(alpha @ light, alpha @ (np.abs(own) + np.abs(total)))
+
+
+def _up(levels: Array, sizes: Array) -> Array:
+    """Larger than exact levels, given the sizes of the terms in their sums."""
+    raised: Array = levels + SUMS * sizes
+    return raised
 
 
 def _missing_gradient(bias: Array, light: Array) -> Array:

@@ -72,6 +72,12 @@ class GivenUnits:
         return None if self.features is None else self.features.standardization
 
     @property
+    def without_offset(self) -> GivenUnits:
+        """The same rows without an offset."""
+        given = None if self.given is None else self.given.without_offset
+        return GivenUnits(self.objective.without_offset, self.features, given)
+
+    @property
     def rounds_rows(self) -> bool:
         """Whether the rows of the objective have rounding errors."""
         return self.standardization is not None

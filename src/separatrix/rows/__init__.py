@@ -5,6 +5,7 @@ from .csr import CsrRows
 from .dense import DenseRows
 from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .offset import OffsetRows, with_offset
 from .standardized import StandardizedRows, Standardizer
 from .vectors import HOST, VectorSpace
 
@@ -14,6 +15,7 @@ __all__ = [
     "DenseRows",
     "HostRows",
     "HostRowsLike",
+    "OffsetRows",
     "Rows",
     "RowsLike",
     "StandardizedRows",
@@ -24,4 +26,5 @@ __all__ = [
     "concatenate_rows",
     "host_rows_of",
     "rows_of",
+    "with_offset",
 ]

@@ -59,12 +59,22 @@ class Rows(ABC):
         return EPS
 
     @property
-    def offset(self) -> AnyArray | float:
+    def cancelling(self) -> AnyArray | float:
         """What its sums add to every feature and subtract again: (d,), or 0 for nothing.
 
         Rounding errors are relative to the size of the features plus this.
         """
         return 0.0
+
+    @property
+    def offset(self) -> Array | None:
+        """Numbers that are added to the scores, (n, k); None for nothing."""
+        return None
+
+    @property
+    def without_offset(self) -> Rows:
+        """The same rows with scores ``(rows, 1) W'`` alone, which are linear in the weights."""
+        return self
 
     @property
     def X(self) -> Any:  # noqa: N802
@@ -199,7 +209,7 @@ class Rows(ABC):
 
     @abstractmethod
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """``(rows, 1) W'`` for weights (k, d + 1): (n, k)."""
+        """``(rows, 1) W'`` for weights (k, d + 1), plus the offset: (n, k)."""
 
     @abstractmethod
     def transpose_product(self, coefficients: Array, out: Array) -> None:
@@ -214,7 +224,7 @@ class Rows(ABC):
 
     def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
         """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
-        self.transpose_product(curvature[:, None] * self.scores(V), out)
+        self.transpose_product(curvature[:, None] * self.without_offset.scores(V), out)
 
     def class_curvature(
         self, y: AnyArray, loss: Loss, W: Array, weight: Array | None, of: int | None

@@ -6,7 +6,7 @@ the same multiples of x and of 1. So every product is computed on the rows x and
 that do not follow in this way are computed from standardised copies, a few rows at a time.
 
 The bias subtracts the means from the scores, so that rounding errors grow with their distance from
-0: see :attr:`StandardizedRows.offset`.
+0: see :attr:`StandardizedRows.cancelling`.
 """
 
 from __future__ import annotations
@@ -212,14 +212,14 @@ class StandardizedRows(Rows):
         return self.given.rounding
 
     @property
-    def offset(self) -> AnyArray | float:
+    def cancelling(self) -> AnyArray | float:
         """Twice the distance of the means from 0: features contain it, and the bias subtracts it.
 
         And what the sums over the given rows subtract.
         """
         mean, scale = self.standardization.mean, self.standardization.scale[:-1]
-        offset: AnyArray = 2.0 * np.abs(mean / scale) + self.given.offset / scale
-        return offset
+        cancelling: AnyArray = 2.0 * np.abs(mean / scale) + self.given.cancelling / scale
+        return cancelling
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -40,7 +40,8 @@ def separability(
     (w, b) has all margins > 0; ``"quasi-separable"`` if not, but some (w, b) has all margins >= 0
     and at least one > 0; else ``"overlapping"``. A logistic fit without penalty exists exactly
     in the last case. For more classes the same holds for the joint problem, where each class has a
-    score and the row's own class must have the highest, and for every pair of classes.
+    score and the row's own class must have the highest, and for every pair of classes. An offset of
+    the rows does not count: what is finite does not change where weights diverge.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def separability(
     >>> xor.verdict, xor.witness.rows, xor.witness.weights[0], xor.verify(exact=True)
     ('overlapping', array([0, 1, 2, 3]), Fraction(1, 4), True)
     """
-    source = _source(X, y)
+    source = _source(X, y).without_offset
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
     scaled, powers = rescaled(rows)
@@ -91,6 +92,7 @@ def decide(
     ``pairs`` is None. What the result computes on first access (the margin, infinite coefficients,
     ``verify``) reads the source without a limit.
     """
+    source = source.without_offset
     budget = ReadBudget(most_reads, source.n_rows)
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:

@@ -150,8 +150,17 @@ class Solver(Registered, ABC):
     any_penalty: ClassVar[bool] = False
     """Whether it supports every penalty through its methods; else only ``l2 * |w|^2``."""
 
+    takes_offset: ClassVar[bool] = False
+    """Whether it supports numbers that are added to the scores of the rows."""
+
     def check(self, objective: Objective) -> None:
         """Raise an error if this objective is not supported; the message names alternatives."""
+        if objective.source.has_offset and not self.takes_offset:
+            raise TypeError(
+                f"{self!r} takes no offset: use solver='auto', or LBFGS(), Newton(), "
+                "ProximalNewton(), LeastSquares(), ProximalPoint(), DualAscent() or "
+                "GradientDescent() on all rows at once"
+            )
         if self.needs_visits and not objective.source.visitable:
             raise TypeError(
                 f"{type(self).__name__} visits rows one after another, and their storage offers "

@@ -54,6 +54,7 @@ class FisherScoring(Solver):
     """
 
     name = "FisherScoring"
+    takes_offset = True
 
     @property
     def monotone(self) -> bool:

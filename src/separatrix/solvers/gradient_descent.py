@@ -142,6 +142,11 @@ class GradientDescent(Solver):
         return isinstance(self.learning_rate, str)
 
     @property
+    def takes_offset(self) -> bool:  # type: ignore[override]
+        """With all rows at once: the compiled passes over single rows know no offset."""
+        return not self.by_row
+
+    @property
     def by_row(self) -> bool:
         """Whether rows are visited in batches."""
         return self.batch_size is not None

@@ -73,6 +73,7 @@ class LBFGS(Solver):
     """
 
     name = "LBFGS"
+    takes_offset = True
 
     memory: int = 10
     factored_features: int = 5000

@@ -304,7 +304,8 @@ def warm_start_on_sample(
         run.advance()
     there = run.iterate.weights
     at = objective.value_and_gradient(there)
-    if at.value <= sample.at_zeros().value:  # as that of all rows
+    alike = objective if objective.source.has_offset else sample  # J at 0 is that of all rows
+    if at.value <= alike.at_zeros().value:
         return there, at
     return W, _at_zeros(objective)  # few rows may be separable where all are not
 

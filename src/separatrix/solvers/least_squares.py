@@ -81,11 +81,13 @@ class LeastSquares(Solver):
     """
 
     name = "LeastSquares"
+    takes_offset = True
 
     direct_size: int = 3000
 
     def check(self, objective: Objective) -> None:
         """Only the squared loss is supported."""
+        super().check(objective)
         if not is_squared(objective.loss):
             raise ValueError(
                 f"LeastSquares solves loss='squared' only, not {objective.loss.name!r}; use "
@@ -155,6 +157,7 @@ def _centre(objective: Objective) -> tuple[Array, Array]:
         return np.zeros(source.n_features), np.zeros(k)
     weight = objective.class_sums[:, -1]  # of every class, or label
     total = weight[1:] - weight[:1] if k == 1 else 2.0 * weight - source.weight_sum
+    total = total - objective.offset_sums.total
     return objective.moments.mean, total / source.weight_sum
 
 

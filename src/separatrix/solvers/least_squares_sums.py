@@ -18,7 +18,16 @@ from ..numeric.types import AnyArray, Array
 QR_ROWS = 1024  # converted to float64 at a time
 
 
-def targets(y: AnyArray, k: int) -> Array:
+def targets(block: Block, k: int) -> Array:
+    """What ``w.x + b`` should be: -1 and +1 less the offset, with a column for each class: (n, k).
+
+    For two classes there is one column.
+    """
+    found, offset = signs(block.y, k), block.rows.offset
+    return found if offset is None else found - offset
+
+
+def signs(y: AnyArray, k: int) -> Array:
     """-1 and +1, one column for two classes, else one per class: (n, k)."""
     if k == 1:
         return np.asarray(y)[:, None]
@@ -52,7 +61,7 @@ class TriangleSum(Sum[tuple[Triangle]]):
     def of(self, block: Block) -> tuple[Triangle]:
         """A few rows at a time."""
         d, k = len(self.mean), len(self.target)
-        n, rows, y = len(block.y), block.rows, targets(block.y, k)
+        n, rows, y = len(block.y), block.rows, targets(block, k)
         root = np.sqrt(block.weights / self.weight_sum)
         about = Standardization(self.mean, np.ones(d + 1))
         triangle = Triangle(np.empty((0, d + k)))
@@ -67,14 +76,14 @@ class TriangleSum(Sum[tuple[Triangle]]):
 
 @dataclass(frozen=True)
 class RootScores(Sum[tuple[list[Array]]]):
-    """Scores of all rows by one row of weights, times the roots of the rows' shares."""
+    """``w.x + b`` of all rows by one row of weights, times the roots of the rows' shares."""
 
     W: Array
     weight_sum: float
 
     def of(self, block: Block) -> tuple[list[Array]]:
         """A list of one, (n,)."""
-        return ([block.rows.scores(self.W)[:, 0] * _root(block, self.weight_sum)],)
+        return ([block.rows.without_offset.scores(self.W)[:, 0] * _root(block, self.weight_sum)],)
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ class RootTargets(Sum[tuple[list[Array]]]):
 
     def of(self, block: Block) -> tuple[list[Array]]:
         """A list of one, (n, k)."""
-        y = targets(block.y, len(self.target)) - self.target
+        y = targets(block, len(self.target)) - self.target
         return ([_root(block, self.weight_sum)[:, None] * y],)
 
 

@@ -69,6 +69,7 @@ class LinearProgram(Solver):
     """
 
     name = "LinearProgram"
+    takes_offset = True
 
     def check(self, objective: Objective) -> None:
         """Only the hinge without a penalty, with rows in memory or few enough to copy."""
@@ -140,13 +141,16 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
     source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    rows, y = source.take(present).block().rows.standardized(standardization), source.y[present]
+    some, y = source.take(present).block().rows, source.y[present]
+    rows, offset = some.standardized(standardization), np.zeros((len(y), k))
+    if some.offset is not None:
+        offset = some.offset
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, like all other numbers
     found = (
-        _two_classes(rows, y, c)
+        _two_classes(rows, y, c, offset)
         if k == 1
-        else _crammer_singer(rows, y, k, c, _nearly_unpenalised_scores(objective, present))
+        else _crammer_singer(rows, y, c, offset, _nearly_unpenalised_scores(objective, present))
     )
     if found is None:
         return None
@@ -158,20 +162,21 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
     return _without_rounding(objective, W), found[1] / len(present)
 
 
-def _two_classes(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
+def _two_classes(rows: Array, y: Array, c: Array, offset: Array) -> tuple[Array, float] | None:
     """Prices of the conditions, (1, d), and the dual's value: rows of weights c."""
-    return _program(y[:, None] * rows, 1, bounds=np.column_stack([np.zeros_like(c), c]))
+    bounds = np.column_stack([np.zeros_like(c), c])
+    return _program(y[:, None] * rows, 1.0 - y * offset[:, 0], 1, bounds=bounds)
 
 
 def _crammer_singer(
-    rows: Array, y: Ints, k: int, c: Array, scores: Array
+    rows: Array, y: Ints, c: Array, offset: Array, scores: Array
 ) -> tuple[Array, float] | None:
     """The same for k classes, (k, d), with a growing set of rivals.
 
     A rival that is nowhere above its row's loss does not change the minimum: leaving it out
     drops constraints of the primal, which are checked again at the resulting weights.
     """
-    each = np.arange(len(y))
+    each, k = np.arange(len(y)), offset.shape[1]
     above = _rival_losses(scores, y)
     working = above > above.max(axis=1, keepdims=True) - NEAR
     while True:
@@ -182,13 +187,13 @@ def _crammer_singer(
             (np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(y), len(row))
         )
         found = _program(
-            _differences(rows, y, row, rival, k), k,
+            _differences(rows, y, row, rival, k), _rival_losses(offset, y)[row, rival], k,
             bounds=np.column_stack([np.zeros(len(row)), c[row]]),
             A_ub=of_row[several], b_ub=c[several],
         )  # fmt: skip
         if found is None:
             return None
-        above = _rival_losses(rows @ found[0].T, y)
+        above = _rival_losses(rows @ found[0].T + offset, y)
         loss = np.maximum(np.where(working, above, 0.0).max(axis=1), 0.0)
         missing = ~working & (above > loss[:, None] + ALLOWED)
         if not missing.any():
@@ -196,10 +201,11 @@ def _crammer_singer(
         working |= missing
 
 
-def _program(conditions: Any, k: int, **each: Any) -> tuple[Array, float] | None:
-    m, d = conditions.shape
+def _program(conditions: Any, gains: Array, k: int, **each: Any) -> tuple[Array, float] | None:
+    """``gains`` are the losses of the conditions at weights of 0."""
+    d = conditions.shape[1]
     result = linprog(
-        -np.ones(m), A_eq=conditions.T, b_eq=np.zeros(d), method="highs", options=EXACTLY, **each
+        -gains, A_eq=conditions.T, b_eq=np.zeros(d), method="highs", options=EXACTLY, **each
     )
     if result.status != 0:
         return None

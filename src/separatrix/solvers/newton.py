@@ -59,6 +59,7 @@ class Newton(Solver):
     """
 
     name = "Newton"
+    takes_offset = True
     monotone = True
 
     direct_weights: int = 1500

@@ -148,6 +148,7 @@ class BatchPerceptron(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss without a penalty is supported."""
+        super().check(objective)
         if not is_perceptron(objective.loss):
             raise ValueError(
                 f"BatchPerceptron is the perceptron rule and knows no loss "

@@ -97,4 +97,5 @@ class RowNewton:
         root, l2 = np.sqrt(curvature / source.weight_sum), objective.penalty.l2
         with one_blas_thread(len(root) ** 3):
             system = root[:, None] * self.products * (root / (2.0 * l2))
-            return RowSpaceSystem(system, root, source, l2, objective.intercept).solve(gradient)
+            rows = source.without_offset
+            return RowSpaceSystem(system, root, rows, l2, objective.intercept).solve(gradient)

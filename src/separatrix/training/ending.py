@@ -189,7 +189,8 @@ def _without_loss(W: Array, objective: Objective, units: GivenUnits) -> Array | 
     J is then exactly 0, its minimum, which no finite number of steps need reach: no margin is below
     1, and no weight is penalised.
     """
-    if objective.penalty.coercive or not objective.loss.spares:
+    has_offset = objective.source.has_offset
+    if not objective.loss.spares or (objective.penalty.coercive and not has_offset):
         return None
     some = [*free_features(objective), -1]
     V = np.zeros_like(W)
@@ -197,7 +198,8 @@ def _without_loss(W: Array, objective: Objective, units: GivenUnits) -> Array | 
     least = smallest_margin(objective, V)
     if not least > 0.0:
         return None
-    V = V * (ABOVE_KINK / least)
+    if not has_offset:  # which does not grow with the weights: the biases alone may be enough
+        V = V * (ABOVE_KINK / least)
     return V if units.value(units.weights(V)) == 0.0 else None
 
 

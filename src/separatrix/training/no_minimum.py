@@ -75,7 +75,7 @@ def existence(
     A loss that attains its infimum always has a minimum, but W need not be near it. Standardised
     rows are judged as given, before their values were rounded.
     """
-    objective = units.objective
+    objective = units.objective.without_offset  # which changes no direction
     try:
         objective.standardization  # noqa: B018 (cached for later use)
     except ValueError:  # squares overflow: nothing can be concluded
@@ -87,12 +87,13 @@ def existence(
         return Existence(resolved=proven is not False)
     alone = np.zeros_like(W)
     alone[:, [*free, -1]] = W[:, [*free, -1]]
-    if objective.value(alone)[1] == 0.0 and units.mistakes(units.weights(alone)) == 0.0:
+    plain = units.without_offset
+    if objective.value(alone)[1] == 0.0 and plain.mistakes(plain.weights(alone)) == 0.0:
         return Existence(_along(objective, alone, "separable"))
     grows = _grows(objective, moved, norms)
     if not at_rest and not grows:
         return Existence()
-    found = _verdict(units, free, max(TIMES * reads, LEAST_READS))
+    found = _verdict(plain, free, max(TIMES * reads, LEAST_READS))
     if found is None and not convex and grows:
         found = Runaway(settled=False)  # it may diverge even so
     elif found is not None and not found.settled and not convex and not grows:

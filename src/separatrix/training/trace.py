@@ -13,6 +13,7 @@ from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
 from ..data.indicator import indicator_source, is_indicator, label_names
 from ..data.labels import class_numbers, refuse_label_source
+from ..data.offset import array_offset_source
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
@@ -181,14 +182,16 @@ class Trace:
         """Total number of row updates; for batch solvers, iterations."""
         return sum(self.updates_per_pass)
 
-    def replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Step]:
+    def replay(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> Iterator[Step]:
         """Repeat the run on the same data and yield every intermediate weight vector.
 
         Online solvers yield one step per update, with the updated row in ``step.rows``, and one at
         the end of every pass; batch solvers one per iteration. The last has the exact weights
         of the fit.
         """
-        return self._replay(self._objective(X, y, sample_weight)[1])
+        return self._replay(self._objective(X, y, sample_weight, offset)[1])
 
     def recording(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, max_steps: int = MOST_STEPS
@@ -204,8 +207,10 @@ class Trace:
                 "a recording supports the penalty l2 only, and this fit had an l1 or "
                 "penalty_weights, or another penalty; see replay, which gives every step"
             )
-        given, objective = self._objective(X, y, sample_weight)
+        given, objective = self._objective(X, y, sample_weight, None)
         refuse_label_source(given, "a recording")
+        if given.has_offset:
+            raise ValueError("a recording draws no offset: use replay, which gives every step")
         if self.n_rows > MOST_ROWS:
             raise ValueError(
                 f"the fit had {self.n_rows:,} rows, and a recording is of {MOST_ROWS:,} at most; "
@@ -223,7 +228,9 @@ class Trace:
             columns,
         )
 
-    def _objective(self, X: Any, y: Any, sample_weight: Any) -> tuple[ArraySource, Objective]:
+    def _objective(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any
+    ) -> tuple[ArraySource, Objective]:
         """The rows as given, and the objective."""
         if self.relabelled:
             raise ValueError(
@@ -238,6 +245,7 @@ class Trace:
                 "for one, or take a batch solver"
             )
         source = self._source(X, y, sample_weight)
+        source = source if offset is None else array_offset_source(source, offset)
         d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
         if (len(source.y), source.n_features) != (self.n_rows, d):
             raise ValueError(

@@ -91,7 +91,7 @@ def test_other_rows_are_refused():
     X, y = table(36)
     clf = LinearClassifier(l2=0.0).fit(X, y)
     for rows, labels in ((X[:-1], y[:-1]), (X + 1.0, y), (X, y[::-1])):
-        with pytest.raises(ValueError, match="pass the X, y and sample_weight of the fit"):
+        with pytest.raises(ValueError, match="pass the X, y, sample_weight and offset of the fit"):
             inference(clf, rows, labels)
 
 

@@ -193,6 +193,8 @@ class LinearClassifierCV(SparseModel):
         Names of the features seen during fit, if X has names; for files, all feature columns.
     coef_names_ : array (d,)
         Names of the weights.
+    uses_offset_ : bool
+        Whether the fit had an offset: predictions then need one, too.
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict

@@ -27,7 +27,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
-from ...solvers.least_squares_sums import QR_ROWS, targets
+from ...solvers.least_squares_sums import QR_ROWS, signs, targets
 from .row_space import center, products, products_suffice, triangle
 from .thresholds import FEW_PENALTIES, SVD_VALUES
 
@@ -54,7 +54,7 @@ def press_scores(objective: Objective, l2s: Array) -> Array:
             left = _by_singular_values(problem)
         else:
             left = _by_eigenvectors(problem)
-    scores[:, present] = targets(source.y, scores.shape[2]) - left / problem.root[:, None]
+    scores[:, present] = signs(source.y, scores.shape[2]) - left / problem.root[:, None]
     return scores
 
 
@@ -95,7 +95,7 @@ class _Problem:
         total, heaviest = float(weight.sum()), int(np.argmax(weight))
         rest = total - weight
         rest[heaviest] = np.delete(weight, heaviest).sum()
-        root, Y = np.sqrt(weight), targets(source.y, objective.shape[0])
+        root, Y = np.sqrt(weight), targets(source.block(), objective.shape[0])
         bias, share = np.zeros(len(root)), np.ones(len(root))
         if objective.intercept:
             bias, share = root / np.sqrt(total), rest / total

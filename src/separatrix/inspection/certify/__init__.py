@@ -29,6 +29,7 @@ def certify(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    offset: Any = None,
     loss: str | Loss | None = None,
     l2: float | None = None,
 ) -> Certificate:
@@ -52,6 +53,8 @@ def certify(
         The rows, labels and weights that it was trained on, which cannot be checked. X may be a
         source, which contains labels and weights; for a model of this package that was fitted to
         files also paths or frames, which are read into memory.
+    offset
+        The offset that it was trained with, for a model of this package or for weights.
     loss, l2
         Only if the model is given as weights.
 
@@ -99,11 +102,17 @@ def certify(
                 f"l2=...): {type(clf).__name__} has its own"
             )
         if is_one_vs_rest(clf):
+            if offset is not None:
+                raise TypeError(f"{type(clf).__name__} has no offset in its objective")
             posed = claimed_by_estimators(model, clf, X, y, sample_weight)
             return _certificate(model, clf, posed, [minimum(each) for each in posed.problems])
         claim = claim_of(clf)
         check_is_fitted(clf)
-    source = training_rows(model, clf, X, y, sample_weight)
+    if offset is not None and not isinstance(clf, (LinearPredictor, WeightsAsModel)):
+        raise TypeError(f"{type(clf).__name__} has no offset in its objective")
+    source = training_rows(model, clf, X, y, sample_weight, offset)
+    if source.has_offset and claim.loss.homogeneous:
+        raise ValueError("the perceptron's loss is not certified with an offset: use the hinge")
     W = fitted_weights(clf, source)
     features = None
     if getattr(clf, "scale_", None) is not None:  # the penalty applies to the scaled weights

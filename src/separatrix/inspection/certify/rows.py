@@ -15,23 +15,52 @@ from ...data.files.encoding.label_sets import signs_of_words
 from ...data.files.reading import is_path
 from ...data.indicator import indicator_source
 from ...data.labels import check_labels, class_numbers, signs_of
+from ...data.offset import offset_source
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
 from ...estimators.bias_reduction import refuse_relabelled
+from ...estimators.offsets import OffsetModel, refuse_offset_beside
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
 from ...losses.rivals import predicted_numbers
 from ...numeric.dense import dense
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
-from ...rows import CsrRows, Rows, RowsLike, Storage, concatenate_rows, host_rows_of
+from ...rows import (
+    CsrRows,
+    DenseRows,
+    Rows,
+    RowsLike,
+    Storage,
+    concatenate_rows,
+    host_rows_of,
+    rows_of,
+    with_offset,
+)
 
 FEW_ROWS = 64  # from which the storage of all rows is inferred
 
 
-def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    """Rows, labels and weights for a classifier, after the other steps of its pipeline."""
+def training_rows(
+    model: Any, clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
+) -> Source:
+    """Rows, labels, weights and offset for a classifier, after the other steps of its pipeline."""
     refuse_relabelled(clf, "this")
+    source = _rows_of_fit(model, clf, X, y, sample_weight)
+    if isinstance(X, Source):
+        refuse_offset_beside(offset)
+    elif offset is not None:
+        source = offset_source(source, offset)
+    if isinstance(clf, OffsetModel) and clf.uses_offset_ != source.has_offset:
+        had, have = ("an", "no") if clf.uses_offset_ else ("no", "an")
+        raise ValueError(
+            f"{type(clf).__name__} was fitted with {had} offset, and these rows have {have} "
+            "offset: pass the offset of the fit"
+        )
+    return source
+
+
+def _rows_of_fit(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     steps = model[:-1] if model is not clf and len(model.steps) > 1 else None
     if isinstance(X, Source):
         refuse_labels_beside(y, sample_weight)
@@ -196,8 +225,8 @@ class Transformed(BlockMap):
 
     def __call__(self, block: Block) -> Block:
         """The same labels and weights with other features."""
-        X = host_rows_of(block.X).as_matrix()
-        return block._replace(X=check_rows(self.transform(X)))
+        X = check_rows(self.transform(host_rows_of(block.X).as_matrix()))
+        return block._replace(X=with_offset(rows_of(X), block.rows.offset).X)
 
 
 @dataclass(frozen=True)
@@ -212,9 +241,11 @@ class WithColumn(BlockMap):
         n, d = rows.shape
         column = np.full((n, 1), self.value, dtype=rows.dtype)
         if rows.storage == "dense":
-            return block._replace(X=np.ascontiguousarray(np.hstack([rows.values, column])))
-        X = sp.hstack([rows.as_scipy(), sp.csr_array(column)], format="csr")
-        return block._replace(X=CsrRows(X.data, X.indices, X.indptr, d + 1))
+            made: Rows = DenseRows(np.ascontiguousarray(np.hstack([rows.values, column])))
+        else:
+            X = sp.hstack([rows.as_scipy(), sp.csr_array(column)], format="csr")
+            made = CsrRows(X.data, X.indices, X.indptr, d + 1)
+        return block._replace(X=with_offset(made, block.rows.offset).X)
 
 
 @dataclass(frozen=True)
@@ -235,6 +266,8 @@ class OneAgainstRest(BlockMap):
         weight = block.weight
         if self.weight != 1.0:
             weight = np.where(y > 0.0, self.weight, 1.0) * block.weights
+        if (offset := block.rows.offset) is not None:
+            block = block._replace(X=with_offset(block.rows, offset[:, self.number, None]).X)
         return block._replace(y=y, weight=weight)
 
 

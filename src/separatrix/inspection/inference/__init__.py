@@ -29,6 +29,7 @@ def inference(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    offset: Any = None,
     covariance: str = "model",
     groups: Any = None,
     small_sample: bool = False,
@@ -50,6 +51,8 @@ def inference(
         The rows and labels of the fit; or a source, or a file that the model can read, as X alone.
     sample_weight : array (n,), optional
         The weights of the fit.
+    offset : array (n,) or (n, k), optional
+        The offset of the fit. The model without features has it, too.
     covariance : {"model", "sandwich", "cluster"}
         "model": right if the model is. "sandwich": for independent rows, also if the model is only
         an approximation (HC0). "cluster": for rows that depend on others of their group.
@@ -99,7 +102,7 @@ def inference(
     share = checks.number("level", level, strict=True)
     if not share < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
-    found = fitted_likelihood(model, X, y, sample_weight, reference)
+    found = fitted_likelihood(model, X, y, sample_weight, offset, reference)
     n = 0 if groups is None else found.source.length
     asked = checked(covariance, weights, small_sample, groups, n, sample_weight)
     if asked.kind == "model" and found.clf.class_weight is not None:

@@ -115,12 +115,12 @@ class FittedLikelihood:
 
 
 def fitted_likelihood(
-    model: Any, X: Any, y: Any, sample_weight: Any, reference: Any
+    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any, reference: Any
 ) -> FittedLikelihood:
     """The sums for a fitted estimator, after it and its rows have been checked."""
     clf = model.steps[-1][1] if hasattr(model, "steps") else model
     _check_model(clf)
-    source = training_rows(model, clf, X, y, sample_weight)
+    source = training_rows(model, clf, X, y, sample_weight, offset)
     n, factors = source.weight_sum, None
     if clf.class_weight is not None:
         before = np.asarray(source.class_weight_sums())
@@ -142,7 +142,7 @@ def fitted_likelihood(
     if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
         raise ValueError(
             f"the objective on these rows is {value:.6g}, but the fit reached "
-            f"{clf.objective_:.6g}: pass the X, y and sample_weight of the fit"
+            f"{clf.objective_:.6g}: pass the X, y, sample_weight and offset of the fit"
         )
     C = source.weight_sum
     slope = own.gradient(gradient + C * penalty * W).ravel()

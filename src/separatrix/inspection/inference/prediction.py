@@ -18,18 +18,21 @@ TINY = np.finfo(np.float64).tiny  # in place of a probability that underflows
 
 
 def probability_limits(
-    found: FittedLikelihood, variables: Array, quantile: float, X: Any
+    found: FittedLikelihood, variables: Array, quantile: float, X: Any, offset: Any
 ) -> tuple[Array, Array]:
     """Lower and upper limits for all classes, (n, k) each.
 
     ``variables`` is the covariance of the reported coefficients in standardised variables.
     """
     rows = host_rows_of(_rows_of(found, X))
-    W, own = found.weights, found.standardization
+    W, own, n = found.weights, found.standardization, rows.shape[0]
+    added = found.clf._offset_of(offset, n, len(found.weights))
     low, high = [], []
-    for start in range(0, rows.shape[0], AT_ONCE):
-        part = rows.part(start, min(start + AT_ONCE, rows.shape[0]))
+    for start in range(0, n, AT_ONCE):
+        part = rows.part(start, min(start + AT_ONCE, n))
         Z, scores = own.rows(part.to_dense()), part.scores(W)
+        if added is not None:
+            scores += added[start : start + AT_ONCE]
         if len(W) == 1:
             half = quantile * np.sqrt(np.einsum("ni,ij,nj->n", Z, variables, Z))
             below, above = expit(scores[:, 0] - half), expit(scores[:, 0] + half)

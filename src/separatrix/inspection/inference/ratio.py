@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
-from ...data.wrapped import SomeFeatures
+from ...data.wrapped import Featureless, SomeFeatures
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...penalties import L2
@@ -90,10 +91,20 @@ def refuse_without_likelihood(found: FittedLikelihood, asked: Covariance) -> Non
 def null_loss(found: FittedLikelihood) -> float:
     """Mean loss without features: by the shares of the classes, or equal ones without a bias."""
     source = found.source
+    if source.has_offset:
+        return _least_with_offset(found.objective)
     if not found.objective.intercept:
         return float(np.log(len(source.classes)))
     shares = np.asarray(source.class_weight_sums()) / source.weight_sum
     return float(-np.sum(shares * np.log(shares)))
+
+
+def _least_with_offset(objective: Objective) -> float:
+    """Mean loss of the biases and the offset alone: the rows have a single feature, which is 0."""
+    alone = replace(objective, source=Featureless(objective.source), penalty=L2(1.0))
+    if not alone.intercept:
+        return alone.value_at_zeros
+    return _least(alone, np.zeros(alone.shape))
 
 
 def _least(objective: Objective, start: Array) -> float:

@@ -148,14 +148,16 @@ class Inference:
         refuse_without_likelihood(self._likelihood, self._covariance)
         return Profile(self._likelihood).tests(self._reported)
 
-    def predict_interval(self, X: Any) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, offset: Any = None) -> tuple[Array, Array]:
         """Confidence limits of the probabilities of all classes, two arrays (n, k).
+
+        ``offset`` is as in ``predict_proba``: known numbers, which add no uncertainty.
 
         By the delta method on the scale of the log odds, where they are symmetric.
         """
         if self._likelihood.squared:
             raise ValueError("the squared loss models no probabilities; fit loss='logistic'")
-        return probability_limits(self._likelihood, self._variables, self._quantile, X)
+        return probability_limits(self._likelihood, self._variables, self._quantile, X, offset)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data."""

@@ -101,7 +101,7 @@ class NewtonSystem:
         """From the products of the rows with curvature, if these are fewer than the features."""
         root = np.sqrt(self._row_curvature(rows)[:, 0, 0])
         l2 = self.objective.penalty.l2
-        picked = self.source.take(rows)
+        picked = self.source.take(rows).without_offset
         system = root[:, None] * picked.gram() * (root / (2.0 * l2))
         newton = RowSpaceSystem(system, root, picked, l2, self.objective.intercept)
         return newton.solve(self.gradient)
@@ -170,6 +170,8 @@ class CurvatureProduct(Sum[tuple[Array]]):
 
     def of(self, block: Block) -> tuple[Array]:
         out = np.zeros_like(self.V)
-        change = np.einsum("iab,ib->ia", self.curvature[block.at], block.rows.scores(self.V))
+        change = np.einsum(
+            "iab,ib->ia", self.curvature[block.at], block.rows.without_offset.scores(self.V)
+        )
         block.rows.transpose_product(change, out)
         return (out,)

@@ -85,6 +85,7 @@ class ProximalPoint(DualSolver):
     """
 
     name = "ProximalPoint"
+    takes_offset = True
     needs_rows_in_memory = False
 
     def iterates(

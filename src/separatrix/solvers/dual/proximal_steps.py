@@ -186,7 +186,7 @@ class SmoothedSums(Sum[Smoothed]):
             if block.weight is not None:
                 s[block.weight == 0.0] = 0.0  # ignore the row, even if its score overflows
         a = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
-        slopes, conjugates = self.dual_loss.coefficients(y, a)
+        slopes, conjugates = self.dual_loss.tangents(block, a)
         rows = np.zeros((self.dual_loss.groups, self.W.shape[1]))
         block.rows.transpose_product(c[:, None] * slopes, rows)
         smooth = self.dual_loss.value(y, s, a, center, self.penalty_parameter)

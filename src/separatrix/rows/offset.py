@@ -1,0 +1,191 @@
+"""Rows with an offset: known numbers that are added to their scores.
+
+An offset is a feature whose weight is fixed at 1. It changes the scores, and so the losses, but no
+product that is linear in the weights. These are passed on to the rows without the offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..numeric.dot import pair_difference
+from ..numeric.standardization import Standardization
+from ..numeric.types import AnyArray, Array, Ints
+from .base import Rows, Storage
+from .given import concatenate_rows, host_rows_of, rows_of
+from .host import HostRows
+
+NO_LOW_PART = np.zeros(1)
+
+
+def with_offset(rows: Rows, offset: Array | None) -> Rows:
+    """The rows with this offset (n, k), in place of one that they may have."""
+    plain = rows.without_offset
+    return plain if offset is None else OffsetRows(plain, offset)
+
+
+class OffsetRows(Rows):
+    """Rows of any storage in main memory, and numbers (n, k) that are added to their scores.
+
+    They offer sums, and no visits row by row: the compiled passes know no offset.
+    """
+
+    __slots__ = ("_offset", "given")
+
+    def __init__(self, given: Rows, offset: Array) -> None:
+        self.given, self._offset = given, offset
+
+    @property
+    def offset(self) -> Array:
+        return self._offset
+
+    @property
+    def without_offset(self) -> Rows:
+        return self.given
+
+    # ---- storage -----------------------------------------------------------------------------
+
+    @property
+    def storage(self) -> Storage:
+        return self.given.storage
+
+    @property
+    def rounding(self) -> float:
+        return self.given.rounding
+
+    @property
+    def cancelling(self) -> AnyArray | float:
+        return self.given.cancelling
+
+    @property
+    def stored(self) -> Rows:
+        """The same offset with rows that are values of their own."""
+        rows = self.given.stored
+        return self if rows is self.given else OffsetRows(rows, self._offset)
+
+    def home(self) -> HostRows:
+        """The rows alone: the offset is no value of theirs."""
+        return host_rows_of(self.given)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.given.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.given.dtype
+
+    @property
+    def n_values(self) -> int:
+        return self.given.n_values
+
+    @property
+    def nbytes(self) -> int:
+        return self.given.nbytes + self._offset.nbytes
+
+    @property
+    def row_values(self) -> float:
+        return self.given.row_values
+
+    @property
+    def row_bytes(self) -> float:
+        added: int = self._offset.itemsize * self._offset.shape[1]
+        return self.given.row_bytes + added
+
+    def part(self, start: int, stop: int) -> OffsetRows:
+        return OffsetRows(self.given.part(start, stop), self._offset[start:stop])
+
+    def take(self, at: Ints) -> OffsetRows:
+        return OffsetRows(self.given.take(at), self._offset[at])
+
+    def take_features(self, at: Ints) -> OffsetRows:
+        return OffsetRows(self.given.take_features(at), self._offset)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[OffsetRows]) -> OffsetRows:
+        """Concatenate rows of one storage, and their offsets."""
+        given = concatenate_rows([part.given.X for part in parts])
+        return cls(rows_of(given), np.concatenate([part.offset for part in parts]))
+
+    def absolute(self) -> OffsetRows:
+        return OffsetRows(self.given.absolute(), np.abs(self._offset))
+
+    def features_as_dense(self, at: Ints) -> Array:
+        return self.given.features_as_dense(at)
+
+    def to_dense(self) -> Array:
+        return self.given.to_dense()
+
+    # ---- scores ------------------------------------------------------------------------------
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """``(rows, 1) W'`` plus the offset, also for several models: weights (m * k, d + 1)."""
+        found = self.given.scores(W, out)
+        found += self._beside(len(W))
+        return found
+
+    def compensated_scores(self, W: Array) -> tuple[Array, Array]:
+        """The offset is added to twice the working precision, too."""
+        high, low = self.given.compensated_scores(W)
+        return pair_difference(high, low, -self._beside(len(W)), NO_LOW_PART)
+
+    def _beside(self, columns: int) -> Array:
+        """The offset for this number of columns of scores."""
+        k = self._offset.shape[1]
+        return self._offset if columns == k else np.tile(self._offset, columns // k)
+
+    # ---- products that are linear in the weights ---------------------------------------------
+
+    def transpose_product(self, coefficients: Array, out: Array) -> None:
+        self.given.transpose_product(coefficients, out)
+
+    def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
+        return self.given.compensated_transpose_product(coefficients)
+
+    def mean(self) -> Array:
+        return self.given.mean()
+
+    def hessian_product(self, curvature: Array, V: Array, out: Array) -> None:
+        self.given.hessian_product(curvature, V, out)
+
+    def squared_norms(self, out: Array | None = None) -> Array:
+        return self.given.squared_norms(out)
+
+    def row_products(self) -> Array:
+        return self.given.row_products()
+
+    def moments(
+        self,
+        weight: Array | None,
+        group: Ints | None,
+        shift: Array | None,
+        sum: Array,
+        squares: Array,
+    ) -> None:
+        self.given.moments(weight, group, shift, sum, squares)
+
+    def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
+        return self.given.max_standardised_norm2(weight, mean, factor)
+
+    def standardized(
+        self, standardization: Standardization, dtype: DTypeLike = np.float64
+    ) -> Array:
+        return self.given.standardized(standardization, dtype)
+
+    def sums_stored_alone(self, standardization: Standardization) -> bool:
+        return self.given.sums_stored_alone(standardization)
+
+    def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
+        self.given.add_gram(weight, standardization, out)
+
+    def gram(
+        self,
+        weight: Array,
+        standardization: Standardization,
+        dtype: DTypeLike = np.float64,
+    ) -> Array:
+        return self.given.gram(weight, standardization, dtype)
