@@ -68,7 +68,7 @@ def maximum(X, y, weight=None, intercept=True, fixed=(), steps=60):
         return penalised(whole, Z, y, weight)
 
     some = v[free]
-    for _ in range(steps):
+    for _ in range(steps if len(free) else 0):
         gradient, H = derivatives(value, some, LONG(2) ** -11)
         H = H.astype(float)
         top = np.linalg.eigvalsh(H).max()

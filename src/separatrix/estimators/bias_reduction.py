@@ -45,7 +45,7 @@ class BiasReduced(LossModel):
     bias_reduction: Any
 
     @property
-    def _relabels(self) -> bool:
+    def _own_objective(self) -> bool:
         return bool(self.soft_labels) or self.bias_reduction is not None
 
     @property
@@ -213,15 +213,15 @@ def smoothed(source: Source, intercept: bool) -> Source:
 
 def refuse_chunks(clf: Any) -> None:
     """Refuse ``partial_fit``."""
-    if clf._relabels:
+    if clf._own_objective:
         raise ValueError(
             "partial_fit is not for soft_labels or bias_reduction, which need all rows: call fit"
         )
 
 
-def refuse_relabelled(clf: Any, what: str) -> None:
+def refuse_own_objective(clf: Any, what: str) -> None:
     """Refuse a model whose rows were not trained on with the labels as given."""
-    if getattr(clf, "_relabels", False):
+    if getattr(clf, "_own_objective", False):
         method = "soft_labels=True" if clf.soft_labels else f"bias_reduction={clf.bias_reduction!r}"
         raise ValueError(
             f"{what} compares a fit with its objective on labelled rows, and {method} has another "

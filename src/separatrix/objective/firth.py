@@ -30,7 +30,7 @@ from ..numeric.types import AnyArray, Array
 from .objective import Objective
 
 VALUES_OF_PART = 1 << 18  # of standardised rows in memory at a time: 2 MB
-FEWEST_ROWS = 64
+FEWEST_ROWS = 64  # of a part: products of fewer are slow
 MOST_SHIFTS, LONGEST_SHIFT = 200, 10.0  # of an intercept
 BALANCED = 1e-13  # a shift that is as good as none
 

@@ -93,8 +93,7 @@ def separable_without_penalty(model: FittedModel) -> Finding | None:
     )
     if loss.log_likelihood and model.objective.shape[0] == 1:
         text += (
-            " For finite estimates without the choice of a penalty: bias_reduction='firth' or "
-            "'mdypl' (LinearClassifier)."
+            " Finite estimates without the choice of a penalty: bias_reduction='firth' or 'mdypl'."
         )
     evidence = {
         "verdict": verdict, "l2": 0.0, "norm_of_w": norm, "stop": model.clf.stop_,

@@ -17,6 +17,7 @@ from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...objective.firth import FirthObjective
 from ...objective.sums import Hessian
 from ...penalties import L2
 from ..certify.rows import training_rows
@@ -59,6 +60,11 @@ class FittedLikelihood:
     def penalised(self) -> bool:
         """Whether any variable has a penalty."""
         return bool(self.penalty.any())
+
+    @property
+    def firth(self) -> bool:
+        """Whether the likelihood has Firth's penalty; ``loss_sum`` and ``gradient`` have it."""
+        return isinstance(self.objective, FirthObjective)
 
     @property
     def squared(self) -> bool:
@@ -120,14 +126,16 @@ def fitted_likelihood(
     """The sums for a fitted estimator, after it and its rows have been checked."""
     clf = model.steps[-1][1] if hasattr(model, "steps") else model
     _check_model(clf)
-    source = training_rows(model, clf, X, y, sample_weight, offset)
+    source = training_rows(model, clf, X, y, sample_weight, offset, firth=True)
     n, factors = source.weight_sum, None
     if clf.class_weight is not None:
         before = np.asarray(source.class_weight_sums())
         source = reweighted(source, clf.class_weight)
         factors = np.asarray(source.class_weight_sums()) / before
     loss = get_loss(clf.loss).for_classes(len(clf.classes_))
-    objective = Objective(loss, L2(0.0), source, clf.fit_intercept)
+    firth = getattr(clf, "_firth", False)
+    kind = FirthObjective if firth else Objective
+    objective = kind(loss, L2(0.0), source, clf.fit_intercept)
     W = np.column_stack([dense(clf.coef_), clf.intercept_])
     if W.size > MOST_VARIABLES:
         raise ValueError(
@@ -137,6 +145,8 @@ def fitted_likelihood(
     own = objective.standardization
     with one_blas_thread(source.n_rows * float(W.size) ** 2):
         loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
+    if isinstance(objective, FirthObjective):
+        loss_sum, gradient = _with_firth(objective, W)
     penalty = _penalty(clf, W.shape)
     value = float(loss_sum) / source.weight_sum + 0.5 * float(np.sum(penalty * W**2))
     if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
@@ -145,7 +155,7 @@ def fitted_likelihood(
             f"{clf.objective_:.6g}: pass the X, y, sample_weight and offset of the fit"
         )
     C = source.weight_sum
-    slope = own.gradient(gradient + C * penalty * W).ravel()
+    slope = own.gradient(gradient + C * penalty * W).ravel() if not firth else gradient
     number = _number(reference, clf.classes_)
     scaled = C * penalty / np.square(own.scale)
     return FittedLikelihood(
@@ -163,6 +173,17 @@ def fitted_likelihood(
         own,
         number,
     )
+
+
+def _with_firth(objective: FirthObjective, W: Array) -> tuple[float, Array]:
+    """The negative penalised log-likelihood, and its gradient in the standardised variables."""
+    likelihood = objective.likelihood
+    at = likelihood.at(likelihood.variables(W))
+    if at is None:
+        return np.inf, np.zeros(W.size)
+    gradient = np.zeros(W.size)
+    gradient[: likelihood.size] = -likelihood.score(at)
+    return at.value, gradient
 
 
 def _check_model(clf: Any) -> None:
