@@ -5,6 +5,7 @@ Dense rows are generated in float32, so that float32 and float64 contestants see
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -179,3 +180,37 @@ def rings(n: int, d: int, seed: int = 0) -> Table:
 def _labels(scores: Any, rng: np.random.Generator) -> Any:
     """-1 or +1, drawn with the probabilities that a logistic model gives to the scores."""
     return np.where(rng.logistic(size=len(scores)) < scores, 1, -1)
+
+
+ONE_HOT_KINDS = ("overlapping", "separable", "quasi-single", "quasi-sum")
+
+
+def one_hot_of_kind(rows: int, columns: int, kind: str, levels: int = 10, seed: int = 0) -> Table:
+    """One-hot encoded categories, about as many levels for each, the later ones rarer.
+
+    Labels are those of a linear model, with much noise unless the kind is "separable". In the kind
+    "quasi-single" rare levels have one label. In "quasi-sum" the levels of some categories each
+    have both, but a sum of them, with signs, decides the label where it is not 0. Tables with few
+    rows for their columns are separable anyway.
+    """
+    rng = np.random.default_rng(seed)
+    edges = np.linspace(0, columns, max(2, columns // levels) + 1).astype(np.int64)
+    codes = np.empty((rows, len(edges) - 1), np.int64)
+    for place, (first, end) in enumerate(pairwise(edges)):
+        share = 1.0 / np.sqrt(np.arange(1, end - first + 1))
+        codes[:, place] = first + rng.choice(end - first, rows, p=share / share.sum())
+    starts = np.arange(0, codes.size + 1, codes.shape[1])
+    X = sp.csr_array((np.ones(codes.size), codes.ravel(), starts), shape=(rows, columns))
+    scores = X @ rng.standard_normal(columns)
+    scores -= np.median(scores)
+    noise = 0.0 if kind == "separable" else 3.0 * scores.std()
+    y = np.where(scores + noise * rng.standard_normal(rows) > 0.0, 1, -1)
+    rare = edges[1:] - 1
+    if kind == "quasi-single":
+        y[np.isin(codes, rare[:3]).any(axis=1)] = 1
+    if kind == "quasi-sum":
+        weights = np.zeros(columns)
+        weights[rare[:4]] = np.resize([1.0, -1.0], len(rare[:4]))
+        sums = X @ weights
+        y = np.where(sums == 0.0, y, np.sign(sums).astype(np.int64))
+    return X, y

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import data, machine, memory
+from benchmarks import data, machine, memory, separability
 
 # ---- data, machine, memory -----------------------------------------------------------------------
 
@@ -111,3 +113,43 @@ def test_memory_of_a_fit_is_measured_in_a_child():
     extra = memory.extra_bytes("passes-tall-32", "tiny", "separatrix", 0)
     assert extra is not None
     assert 0 <= extra < 1 << 30
+
+
+@pytest.mark.parametrize("kind", data.ONE_HOT_KINDS)
+def test_one_hot_tables_have_one_level_of_each_category(kind):
+    X, y = data.one_hot_of_kind(200, 40, kind)
+    again, labels = data.one_hot_of_kind(200, 40, kind)
+    assert np.array_equal(X.toarray(), again.toarray())
+    assert np.array_equal(y, labels)
+    levels = X.toarray().reshape(200, 4, 10)
+    assert np.all(levels.sum(axis=2) == 1.0)
+    assert set(y) == {-1, 1}
+    rare = levels[:, :, -1]
+    if kind == "quasi-single":
+        assert set(y[rare[:, :3].any(axis=1)]) == {1}
+    if kind == "quasi-sum":
+        sums = rare @ [1.0, -1.0, 1.0, -1.0]
+        assert np.array_equal(np.sign(sums[sums != 0]), y[sums != 0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "library", "answer"),
+    [
+        ("overlapping", "separatrix", "overlapping"),
+        ("overlapping", "highs", "overlapping"),
+        ("quasi-sum", "separatrix", "quasi-separable"),
+        ("quasi-sum", "highs", "weakly separable"),
+    ],
+)
+def test_verdicts_and_programs_answer(kind, library, answer, capsys):
+    separability.child(60, 12, kind, 10, library)
+    found, seconds = json.loads(capsys.readouterr().out)
+    assert found == answer
+    assert seconds > 0.0
+
+
+def test_a_verdict_beyond_its_limit_is_reported(capsys):
+    small = ["--rows", "60", "--columns", "12", "--repeats", "2", "--limit", "0.001"]
+    separability.main([*small, "--kinds", "separable"])
+    expected = "| 60 | 12 | separable | no answer | > 0 | no answer | > 0 |\n"
+    assert capsys.readouterr().out.endswith(expected)

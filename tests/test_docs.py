@@ -129,8 +129,8 @@ def test_no_page_has_code_that_is_not_run():
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
-        "reproducibility", "sparse_models", "decision", "inference", "bias_reduction",
-        "coefficients", "offsets",
+        "reproducibility", "sparse_models", "decision", "inference", "bias_reduction", "offsets",
+        "coefficients",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]

@@ -295,6 +295,28 @@ def test_a_label_that_all_rows_have_takes_its_column_of_the_offset():
     assert clf.decision_function(X, offset=offset).shape == (len(X), 3)
 
 
+def test_labels_that_are_probabilities():
+    X, y, offset = table()
+    share = np.where(y, 0.9, 0.2)
+    clf = LinearClassifier(l2=1e-2, soft_labels=True, **TIGHT).fit(X, share, offset=offset)
+    copies = np.concatenate([X, X]), np.repeat([0, 1], len(y)), np.concatenate([1 - share, share])
+    twice = LinearClassifier(l2=1e-2, **TIGHT).fit(*copies, offset=np.tile(offset, 2))
+    assert clf.objective_ == pytest.approx(twice.objective_, rel=1e-9)
+    np.testing.assert_allclose(clf.coef_, twice.coef_, atol=1e-6)
+    assert clf.stop_ == "optimal"
+
+
+def test_bias_reduction():
+    X, y, offset = table()
+    clf = LinearClassifier(bias_reduction="mdypl", tol=1e-10).fit(X, y, offset=offset)
+    a = len(y) / (len(y) + 5)
+    share = a * y + 0.5 * (1.0 - a)
+    soft = LinearClassifier(l2=0.0, soft_labels=True, tol=1e-10).fit(X, share, offset=offset)
+    np.testing.assert_allclose(clf.coef_, soft.coef_, atol=1e-6)
+    assert clf.stop_ == "optimal"
+    assert clf.uses_offset_
+
+
 # ---- predictions -------------------------------------------------------------------------------
 
 

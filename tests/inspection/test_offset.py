@@ -161,3 +161,15 @@ def test_an_export_refuses_a_model_with_an_offset(tmp_path):
     with pytest.raises(ValueError, match="an export has no input for it"):
         export(clf, tmp_path / "model.json", to="json")
     assert not list(tmp_path.iterdir())
+
+
+def test_profile_intervals_have_the_offset():
+    X, y, offset = table(10)
+    clf = LinearClassifier(**EXACT).fit(X, y, offset=offset)
+    found = inference(clf, X, y, offset=offset, intervals="profile")
+    best = theirs(X, y, offset).llf
+    for j in range(3):
+        for end in found.intervals[j]:  # the others are refitted with this coefficient fixed
+            rest = np.delete(X, j, axis=1)
+            fixed = theirs(rest, y, offset + end * X[:, j]).llf
+            assert 2.0 * (best - fixed) == pytest.approx(3.841458820694124, rel=1e-6)

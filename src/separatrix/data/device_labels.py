@@ -13,7 +13,7 @@ import numpy as np
 from ..numeric.tolerances import LARGEST_WHOLE
 from ..numeric.types import AnyArray
 from ..rows import RowsLike
-from ..rows.device import DeviceRows, DeviceValues, counts
+from ..rows.device import DeviceRows, DeviceValues, at_home, counts
 from .device_arrays import adopted, copied_home
 from .thresholds import COUNTED_LABELS
 
@@ -24,7 +24,9 @@ COUNTED, WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool"), ("float32
 def resident_labels(y: Any, rows: RowsLike) -> Any:
     """Labels on the GPU of the rows as values of it; else a NumPy array, or y itself."""
     array = adopted(y, "y")
-    if array is None or not isinstance(rows, DeviceRows) or len(array.shape) != 1:
+    if array is None:
+        return at_home(y)
+    if not isinstance(rows, DeviceRows) or len(array.shape) != 1:
         return copied_home(y, "y")
     if str(array.dtype) not in (*COUNTED, *WHOLE) or not len(array):
         return copied_home(y, "y")

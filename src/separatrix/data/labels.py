@@ -34,15 +34,14 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
-    there = device_values(y)
-    if there is not None and (classes := distinct(there)) is not None:
-        return cast(AnyArray, there), classes
-    y = copied_home(y, "y")
-    refuse_several(y)
-    check_words(y)
-    plain = type(y) is np.ndarray and y.ndim == 1
-    found = small_integer_classes(y) if plain else None
+    found = small_integer_classes(y) if type(y) is np.ndarray and y.ndim == 1 else None
     if found is None:
+        there = device_values(y)
+        if there is not None and (classes := distinct(there)) is not None:
+            return cast(AnyArray, there), classes
+        y = copied_home(y, "y")
+        refuse_several(y)
+        check_words(y)
         y = opened(y, "y")
         refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
         y = column_or_1d(y, warn=True)

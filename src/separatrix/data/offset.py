@@ -43,13 +43,13 @@ def check_offset(offset: Any, n: int, columns: int) -> Array:
 
 def offset_source(source: Source, offset: Any) -> Source:
     """Rows in memory with an offset, given as (n,) for two classes, else (n, k)."""
-    if isinstance(source, WeightedCopies):
+    if isinstance(source, WeightedCopies):  # which share the rows
         return WeightedCopies(offset_source(source.source, offset), source.copies)
-    return array_offset_source(source, offset)
+    return offset_arrays(source, offset)
 
 
-def array_offset_source(source: Source, offset: Any) -> ArraySource:
-    """The same for arrays."""
+def offset_arrays(source: Source, offset: Any) -> ArraySource:
+    """The same of arrays."""
     if not isinstance(source, ArraySource) or not isinstance(source.stored, HostRows):
         raise TypeError(f"an offset is for rows in main memory, and these are on a GPU: {ON_HOST}")
     varying = None if source.labels is None else source.labels.varying

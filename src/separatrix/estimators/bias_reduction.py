@@ -197,7 +197,7 @@ def check_two_classes(source: Source, method: str) -> None:
             f"bias_reduction={method!r} is for two classes, and the rows have {what}: use l2 > 0, "
             "or fit each class against the rest by itself"
         )
-    if not source.visitable and not source.has_offset:
+    if not source.without_offset.visitable:
         raise ValueError(
             f"bias_reduction={method!r} is for rows in main memory, and X is on a GPU: copy it "
             "first"

@@ -259,7 +259,8 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
             held_out = held_out.checked(others, rows, kernel)
             early = held_out.stopping(stop.patience, run, kernel, rows, classes)
         space = FeatureSpace()
-        rules = StoppingRules(stop, np.zeros_like(run.scores), space, early=early)
+        start = np.zeros_like(run.scores)
+        rules = StoppingRules(stop, start, space, early=early, cycles=stop.cycle)
         loop = Loop(
             rules, self.callbacks, progress=progress_line(self.verbose),
             solver_state=partial(space.expected_state, run.scores.shape),

@@ -305,9 +305,10 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         with memory_released(), AllOrNothing(self):
             objective, result = self._fit(X, y, sample_weight, offset)
             self._finish(objective, result)
+            l1 = objective.penalty.l1
             del objective, result
         self._warn_of_the_end()
-        self._warn_if_nothing_is_selected(self._penalty().l1)
+        self._warn_if_nothing_is_selected(l1)
         return self
 
     def partial_fit(

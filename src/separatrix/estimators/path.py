@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.files.encoding.suspects import ColumnWarning
+from ..data.offset import offset_source
+from ..data.wrapped import Featureless
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array
@@ -26,6 +28,7 @@ from .cv.estimator import LinearClassifierCV
 from .cv.l2_path import l2_path
 from .cv.results import text_of_end
 from .linear import LinearClassifier
+from .offsets import refuse_offset_beside
 from .path_result import Path
 from .strengths import (
     NullModel,
@@ -54,6 +57,7 @@ def path(
     penalty_weights: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
     cv: Any = None,
     scoring: Any = "loss",
     solver: str | Solver = "auto",
@@ -96,6 +100,8 @@ def path(
         As in :class:`LinearClassifier`; not with ``l1_ratio=0``.
     sample_weight : array (n,), optional
         Sample weights.
+    offset : array (n,) or (n, k), optional
+        As in :class:`LinearClassifier`; the fit of the bias alone has it, too.
     cv, scoring
         As in :class:`LinearClassifierCV`, to score every strength on held-out rows. None: without
         scores.
@@ -137,9 +143,11 @@ def path(
         "random_state": random_state,
     }  # fmt: skip
     model = LinearClassifier(loss, l1=ratio, l2=(1.0 - ratio) / 2.0, **of_fits)
+    if is_dask(X) or isinstance(X, Source):
+        refuse_offset_beside(offset)
     if is_dask(X):
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
-    settings, objective = _posed(model, X, y, sample_weight)
+    settings, objective = _posed(model, X, y, sample_weight, offset)
     null = null_model(objective, ratio) if ratio else _constant_model(model, objective)
     own_grid = isinstance(wanted, int)
     values = wanted if not isinstance(wanted, int) else _grid(objective, null, wanted, smallest)
@@ -165,7 +173,8 @@ def path(
     results = None
     if cv is not None:
         search = {"cv": cv, "scoring": scoring, "callbacks": callbacks, **of_fits}
-        results = _scored(LinearClassifierCV(loss, **search), ratio, values, X, y, sample_weight)
+        clf = LinearClassifierCV(loss, **search)
+        results = _scored(clf, ratio, values, X, y, sample_weight, offset)
         if text := text_of_end(results, "strength" if ratio else "l2", own_grid):
             warnings.warn(text, UserWarning, stacklevel=2)
     return _path(ratio, values, fits, np.array(explained), results)
@@ -179,7 +188,7 @@ def _grid(objective: Objective, null: NullModel, count: int, smallest: float | N
 
 
 def _constant_model(model: LinearClassifier, objective: Objective) -> NullModel:
-    """The fit of the biases for any loss: it depends only on the weight of each class."""
+    """The fit of the biases for any loss; without an offset it depends on the class weights."""
     classes, sums = objective.source.classes, objective.source.class_weight_sums()
     alone = LinearClassifier(
         model.loss,
@@ -190,12 +199,21 @@ def _constant_model(model: LinearClassifier, objective: Objective) -> NullModel:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        alone.fit(np.zeros((len(classes), 1)), classes, sample_weight=sums)
+        if objective.source.has_offset:
+            alone.fit(Featureless(objective.source))
+        else:
+            alone.fit(np.zeros((len(classes), 1)), classes, sample_weight=sums)
     return NullModel(np.zeros(objective.shape), alone.objective_, np.inf)
 
 
 def _scored(
-    clf: LinearClassifierCV, l1_ratio: float, strengths: Array, X: Any, y: Any, sample_weight: Any
+    clf: LinearClassifierCV,
+    l1_ratio: float,
+    strengths: Array,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
 ) -> dict[str, AnyArray]:
     """Scores of every strength on held-out rows."""
     if l1_ratio:
@@ -205,16 +223,20 @@ def _scored(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the best score is that of", UserWarning)
         warnings.simplefilter("ignore", ColumnWarning)  # of a frame, which was read before
-        return clf.fit(X, y, sample_weight).cv_results_
+        return clf.fit(X, y, sample_weight, offset=offset).cv_results_
 
 
 def _posed(
-    model: LinearClassifier, X: Any, y: Any, sample_weight: Any
+    model: LinearClassifier, X: Any, y: Any, sample_weight: Any, offset: Any
 ) -> tuple[FitSettings, Objective]:
     """The objective for a strength of 1; the model records the features of the rows."""
     settings = model._checked_settings()
     found = model._given_source if isinstance(X, Source) else model._source
-    settings, source = model._standardized(settings, found(X, y, sample_weight))
+    source = found(X, y, sample_weight)
+    if offset is not None:
+        source = offset_source(source, offset)
+    model._note_offset(source)
+    settings, source = model._standardized(settings, source)
     settings, objective, _, _ = model._posed(settings, source, 0)
     _ = objective.moments  # cached here, so that they are not computed again for every strength
     return settings, objective

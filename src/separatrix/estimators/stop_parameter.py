@@ -41,6 +41,11 @@ def with_validation_rows(rules: Stop, model: Any, training: Source) -> Stop:
     """The same rules with a source of held-out rows instead of a pair (X, y)."""
     if not isinstance(rules.validation, tuple):
         return rules
+    if training.has_offset:
+        raise ValueError(
+            "Stop(validation=(X, y)) has no offset, and the training rows have one: leave out "
+            "validation, or fit without an offset"
+        )
     X, y = rules.validation
     check_known(check_labels(y), training.classes)
     rows = model._source(X, y, None, classes=training.classes, reset=False, encode=False)

@@ -204,17 +204,21 @@ class GapTracker:
             self.exact_due = iteration + EXACT_EVERY
             returned = canonical(self.objective, kept)
             self.evaluate_exactly(returned, None if step.alpha is None else step.alpha())
-        value, gap = self.best
+        self._note_progress(iteration, self.value, self.gap)
+
+    def _note_progress(self, iteration: int, value: float, gap: float) -> None:
+        """Note how far J and the gap have fallen."""
+        least, smallest = self.best
         if self.waits:
             self.due = iteration + ANOTHER
-            self.exhausted = self.lower_bound == 0.0 or self.gap > 0.5 * gap
-        self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
-        self.best = min(self.value, value), min(self.gap, gap)
-        if self.gap <= CRAWLED * self.mark[1]:
-            self.mark = iteration, self.gap
-        _, value, gap = self.halt
-        if self.value <= (1.0 - CREPT) * value or self.gap <= CRAWLED * gap:
-            self.halt = iteration, self.value, self.gap
+            self.exhausted = self.lower_bound == 0.0 or gap > 0.5 * smallest
+        self.stale = 0 if value < least or gap < smallest else self.stale + 1
+        self.best = min(value, least), min(gap, smallest)
+        if gap <= CRAWLED * self.mark[1]:
+            self.mark = iteration, gap
+        _, before, gap_before = self.halt
+        if value <= (1.0 - CREPT) * before or gap <= CRAWLED * gap_before:
+            self.halt = iteration, value, gap
 
     def _at(self, W: Array, value: float) -> None:
         self.evaluated, self.value, self.exactly = self.iteration, value, False

@@ -15,11 +15,11 @@ from ..data.device_arrays import on_device
 from ..data.labels import refuse_label_source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
-from . import single_features
+from . import reduction
 from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
-from .search import Proven
+from .settled import Proven
 from .signed_rows import SignedRows
 from .witness import PairWitness, Witness, named
 
@@ -76,7 +76,7 @@ def separability(
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
     scaled, powers = rescaled(rows)
-    decision = single_features.decision(scaled, exact)
+    decision = reduction.decision(scaled, exact)
     pairs = _pairs(scaled, decision.verdict)
     return _result(rows, powers, decision, exact, names, pairs)
 
@@ -97,7 +97,7 @@ def decide(
     counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:
         scaled, powers = rescaled(counted)
-        decision = single_features.decision(scaled, budget=budget)
+        decision = reduction.decision(scaled, budget=budget)
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
@@ -207,6 +207,6 @@ def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
     return {
         (labels[a], labels[b]): verdict
         if verdict == "separable"
-        else single_features.decision(SignedRows(rows.source, (a, b), rows.intercept)).verdict
+        else reduction.decision(SignedRows(rows.source, (a, b), rows.intercept)).verdict
         for a, b in combinations(range(len(labels)), 2)
     }

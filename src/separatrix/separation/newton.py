@@ -19,12 +19,17 @@ from scipy.linalg import cho_factor, cho_solve, lu, solve_triangular
 from scipy.sparse import issparse
 from scipy.sparse.linalg import lsmr
 
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
+from . import thresholds
 from .signed_rows import Matrix, dense, stacked
 from .working_set import MAX_ROUNDS, TIE, WorkingSet
 
 NEWTON_MAX_ITER = 60  # more show that rounding is the limit
 PUSHES = 64  # rows taken out between two updates of the table of the others
+SIGNIFICANT = 1e-9  # of the largest slope: smaller ones may be rounding
+NOISE = 1e-13  # of the largest slope: a sum this small may be rounding
+RIDGE = 1e-13  # of the trace of normal equations, which may be singular
+REFINEMENTS = 2  # of a solution of normal equations
 PIVOT_TOLERANCE = 1e-11  # of the largest pivot: smaller ones are dependent
 
 
@@ -41,6 +46,14 @@ class SquaredHingeNewton:
 
         Neither if the question is not decided.
         """
+        W = self.direction()
+        return (None, self.few()) if W is None else (W, None)
+
+    def direction(self) -> Array | None:
+        """Weights of the features that separate all rows.
+
+        Otherwise ``slopes`` are weights with which rows cancel, unless the question is not decided.
+        """
         working = self.working
         w = np.zeros(working.rows.dimension)
         for _ in range(MAX_ROUNDS):
@@ -52,22 +65,50 @@ class SquaredHingeNewton:
             W = working.coordinates.weights(w)
             low = working.rows.within_rounding_error(W, 1.0, working.step)
             if low.found == 0:
-                return W, None
+                return W
             if not working.add(low.ids):
                 break
-        if len(slopes) < len(working.ids) or not self._cancel(slopes):
-            return None, None
-        self.slopes = slopes
-        columns = stacked(working.scaled.T, np.ones((1, len(slopes))))
+        if len(slopes) == len(working.ids) and self._cancel(slopes):
+            self.slopes = slopes
+        return None
+
+    def few(self) -> Array | None:
+        """Weights of few rows that cancel, from those of more."""
+        slopes = self.slopes
+        if slopes is None:
+            return None
+        columns = stacked(self.working.scaled.T, np.ones((1, len(slopes))))
         at, values = caratheodory(columns, slopes / slopes.sum())
         weights = np.zeros(len(slopes))
         weights[at] = values
-        return None, weights
+        return weights
+
+    def join(self, ids: Ints, weights: Array) -> bool:
+        """Add rows to those that cancel; return whether they cancel together.
+
+        Their own sum, with these weights, is to be a combination of the rows that cancel already.
+        """
+        working, slopes = self.working, self.slopes
+        assert slopes is not None, "rows that cancel are known"
+        working.add(ids)
+        order = np.argsort(working.ids)
+        at = order[np.searchsorted(working.ids, ids, sorter=order)]
+        more, old = np.zeros(len(working.ids)), np.zeros(len(working.ids))
+        old[: len(slopes)] = slopes
+        more[at] = weights * working.norms[at]
+        more *= slopes.max() / more.max()
+        some = significant(old)
+        shift = _shortest(working.scaled[some], -(more @ working.scaled))
+        enough = max(1.0, 2.0 * float(np.max(-shift / old[some])))
+        more += enough * old
+        more[some] += shift
+        self.slopes = more / more.max() if self._cancel(more) else None
+        return self.slopes is not None
 
     def _cancel(self, slopes: Array) -> bool:
         """Whether the rows of the working set, with these weights, not all 0, sum to 0."""
         scaled = self.working.scaled
-        size = slopes @ abs(scaled)
+        size = slopes @ abs(scaled) + NOISE / TIE * slopes.max(initial=0.0)
         return bool(slopes.any() and np.all(np.abs(slopes @ scaled) <= TIE * size))
 
     def _from_fewer(self, w: Array, slopes: Array) -> Array:
@@ -88,11 +129,10 @@ class SquaredHingeNewton:
         slopes, scaled = self.slopes, self.working.scaled
         if slopes is None or len(slopes) != len(self.working.ids):
             return None
-        at = np.flatnonzero(slopes > 1e-9 * slopes.max())
-        columns = scaled[at].T
-        shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
+        at = significant(slopes)
+        shift = _shortest(scaled[at], -start)
         enough = max(0.0, float(np.max(-shift / slopes[at])))
-        kept, values = caratheodory(columns, shift + 1.5 * enough * slopes[at])
+        kept, values = caratheodory(scaled[at].T, shift + 1.5 * enough * slopes[at])
         weights = np.zeros(len(slopes))
         weights[at[kept]] = values
         size = np.abs(start) + weights @ abs(scaled)
@@ -108,6 +148,7 @@ def least_squared_hinge(
     ``products`` is called with the number of products with all rows, and may end the search.
     """
     margins = Z @ w
+    equations = NormalEquations(Z) if _sparse_with_gram(Z) else None
     for _ in range(NEWTON_MAX_ITER):
         active = margins < 1.0
         slopes = np.where(active, 1.0 - margins, 0.0)
@@ -117,7 +158,10 @@ def least_squared_hinge(
         size = slopes @ abs(Z)
         if np.all(np.abs(gradient) <= 1e-14 * size):
             break
-        step, count = _least_squares(Z[active], slopes[active])
+        if equations is not None:
+            step, count = equations.step(active, slopes), 5
+        else:
+            step, count = _least_squares(Z[active], slopes[active])
         products(count)
         along = Z @ step
         length = _line(margins, along)
@@ -128,6 +172,63 @@ def least_squared_hinge(
         w = w + length * step
         margins = Z @ w
     return w, np.maximum(0.0, 1.0 - margins)
+
+
+def significant(slopes: Array) -> Ints:
+    """The slopes that are more than rounding."""
+    return np.flatnonzero(slopes > SIGNIFICANT * slopes.max(initial=0.0))
+
+
+def _sparse_with_gram(Z: Matrix) -> bool:
+    return bool(issparse(Z) and Z.shape[1] <= thresholds.GRAM_DIMENSION)
+
+
+class NormalEquations:
+    """Least squares on the sparse rows that are active: Z'Z is updated by those that change."""
+
+    def __init__(self, Z: Matrix) -> None:
+        self.Z = Z
+        self.products = np.zeros((Z.shape[1], Z.shape[1]))
+        self.active = np.zeros(Z.shape[0], bool)
+
+    def step(self, active: AnyArray, slopes: Array) -> Array:
+        """The x that minimises ``|Z x - slopes|`` on the active rows."""
+        for some, sign in ((active & ~self.active, 1.0), (self.active & ~active, -1.0)):
+            if some.any():
+                rows = self.Z[some]
+                self.products += sign * (rows.T @ rows).toarray()
+        self.active = active
+        solve, rows, x = _factored(self.products), self.Z[active], np.zeros(self.Z.shape[1])
+        for _ in range(1 + REFINEMENTS):
+            x = x + solve(rows.T @ (slopes[active] - rows @ x))
+        return x
+
+
+def _factored(products: Array) -> Callable[[Array], Array]:
+    """A solver of normal equations, with a ridge that makes them positive definite."""
+    diagonal = np.diag_indices(len(products))
+    ridge = RIDGE * float(np.trace(products)) or 1.0
+    while True:
+        shifted = products.copy()
+        shifted[diagonal] += ridge
+        try:
+            factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            ridge *= 100.0
+            continue
+        return lambda right: cho_solve(factor, right, check_finite=False)
+
+
+def _shortest(Z: Matrix, total: Array) -> Array:
+    """The shortest weights of rows with this sum."""
+    if not _sparse_with_gram(Z):
+        most = 4 * len(total) + 200
+        found: Array = lsmr(Z.T, total, atol=1e-15, btol=1e-15, maxiter=most)[0]
+        return found
+    solve, weights = _factored((Z.T @ Z).toarray()), np.zeros(Z.shape[0])
+    for _ in range(1 + REFINEMENTS):
+        weights = weights + Z @ solve(total - weights @ Z)
+    return weights
 
 
 def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
@@ -209,7 +310,8 @@ def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
             column = table[:, j].copy()
             for at, row in enumerate(rows):
                 column += changes[:, at] * column[row]
-            falling = np.flatnonzero(column < 0.0)
+            # An entry that is 0 but for rounding must not become a pivot.
+            falling = np.flatnonzero(column < -PIVOT_TOLERANCE * np.abs(column).max())
             room = values[falling] / -column[falling]
             if len(falling) == 0 or room.min() >= others[j]:
                 values = np.maximum(values + others[j] * column, 0.0)

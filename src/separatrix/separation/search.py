@@ -33,6 +33,7 @@ from .linear_program import Unsolved, min_norm_combination
 from .newton import SquaredHingeNewton
 from .rational import Exact, Fractions
 from .settled import (
+    Proven,
     Weights,
     certain,
     close,
@@ -59,20 +60,6 @@ class WeakSeparator(NamedTuple):
 
 
 @dataclass
-class Proven:
-    """A verdict and its proof."""
-
-    verdict: str
-    direction: Array | None = None
-    exact_direction: Fractions | None = None
-    witness: Weights | None = None
-    interior: Weights | None = None
-    boundary: Ints | None = None
-    exact: bool = False
-    rounds: int = 0
-
-
-@dataclass
 class SeparabilitySearch:
     """A working set of signed rows and the questions about it."""
 
@@ -96,9 +83,7 @@ class SeparabilitySearch:
 
     def _decided(self) -> Proven:
         found = (self._wide_separator() if self.working.suits_newton else None) or self._separator()
-        if isinstance(found, Proven):
-            return found
-        return self._weak_separator(found)
+        return found if isinstance(found, Proven) else self._weak_separator(found)
 
     def _wide_separator(self) -> Proven | Weights | None:
         """By Newton's method; None if it does not decide the question."""
@@ -143,15 +128,19 @@ class SeparabilitySearch:
         at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
             return None
-        Z, scaled = working.Z[at], dense(working.scaled[at])
-        square = np.vstack([scaled.T, np.ones(len(at))])
+        Z, some = working.Z[at], self._coordinates(at)
+        square = np.vstack([dense(working.scaled[at])[:, some].T, np.ones(len(at))])
         right = np.append(np.zeros(len(square) - 1), 1.0)
-        error = np.vstack([working.row_error(at).T, np.zeros(len(at))])
+        error = np.vstack([working.row_error(at)[:, some].T, np.zeros(len(at))])
         if not self.exact and (sure := certain(square, right, error)) is not None:
             sure = sure / working.norms[at]
             if close(sure := sure / sure.sum(), dense(Z)):
                 return Weights(working.ids[at], sure, None)
         return solved_on(working.ids[at], dense(Z), None)
+
+    def _coordinates(self, at: Ints, total: Array | None = None) -> slice | Ints:
+        """A sum of these rows, and the total, vanishes if it does in these coordinates."""
+        return slice(None)
 
     def _exact_separator(self, direction: Array) -> Proven | Weights:
         """Decide the same question in whole numbers, on the rows closest to a tie."""
@@ -200,14 +189,15 @@ class SeparabilitySearch:
                 return self._exact_weak_separator(witness)
             left = count
         if not total.any():
-            return Proven(
-                "overlapping", witness=witness, interior=found,
-                exact=found.fractions is not None and witness.fractions is not None,
-                rounds=self.working.rounds,
-            )  # fmt: skip
+            return self._overlapping(witness, found)
         boundary = np.sort(self.rows.within_rounding_error(total, ON_BOUNDARY, None, sizes).ids)
         decision = self._quasi(witness, total, boundary, found)
         return decision or self._exact_weak_separator(witness)
+
+    def _overlapping(self, witness: Weights, interior: Weights) -> Proven:
+        exact = interior.fractions is not None and witness.fractions is not None
+        rounds = self.working.rounds
+        return Proven("overlapping", None, None, witness, interior, None, exact, rounds)
 
     def improve(
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
@@ -223,15 +213,13 @@ class SeparabilitySearch:
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
     ) -> WeakSeparator | Weights | None:
         working = self.working
-        start = working.scaled_sum(objective)
-        size = float(np.sqrt(start @ start)) or 1.0
-        quick = self.wide.interior(start / size)
-        if quick is not None and (proof := prove(quick * size, objective)) is not None:
-            return proof
+        if (quick := self._by_newton(objective, prove)) is not None:
+            return quick
+        start, size = self._start(objective)
         for _ in range(MAX_ROUNDS):
             working.rounds += 1
             try:
-                weights, direction, value = min_norm_combination(working.scaled, start / size)
+                weights, direction, value = min_norm_combination(working.scaled, start)
             except Unsolved:
                 return None
             if value <= TIE:
@@ -247,6 +235,19 @@ class SeparabilitySearch:
             if not working.add(low.ids):
                 return None
         return None
+
+    def _start(self, objective: Array) -> tuple[Array, float]:
+        """A sum of signed rows in the coordinates of the programs: of length 1, and the length."""
+        start = self.working.scaled_sum(objective)
+        size = float(np.sqrt(start @ start)) or 1.0
+        return start / size, size
+
+    def _by_newton(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Weights | None:
+        start, size = self._start(objective)
+        weights = self.wide.interior(start)
+        return None if weights is None else prove(weights * size, objective)
 
     def solved(self, weights: Array, right: Exact) -> Weights | None:
         """Weights of the working set that a program found, solved exactly for a right-hand side."""
@@ -270,9 +271,10 @@ class SeparabilitySearch:
         if len(at) > self.rows.rank_at_most:
             return None
         if not self.exact and among is None:
-            start, error = working.scaled_sum(objective), working.sum_error(objective)
-            scaled = dense(working.scaled[at]).T
-            sure = certain(scaled, -start, working.row_error(at).T, error)
+            some = self._coordinates(at, objective)
+            start, error = working.scaled_sum(objective)[some], working.sum_error(objective)[some]
+            scaled, of_rows = dense(working.scaled[at])[:, some].T, working.row_error(at)[:, some].T
+            sure = certain(scaled, -start, of_rows, error)
             if sure is not None:
                 sure = sure / working.norms[at]
                 if close(sure, dense(working.Z[at]), objective):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,13 +28,27 @@ class Weights(NamedTuple):
     fractions: Fractions | None
 
 
+@dataclass
+class Proven:
+    """A verdict and its proof."""
+
+    verdict: str
+    direction: Array | None = None
+    exact_direction: Fractions | None = None
+    witness: Weights | None = None
+    interior: Weights | None = None
+    boundary: Ints | None = None
+    exact: bool = False
+    rounds: int = 0
+
+
 def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
     """The solution of a square system if it is positive despite rounding, else None.
 
     ``of_A`` and ``of_b`` bound the errors in A and b beyond the rounding of their entries.
     """
     n = len(A)
-    if A.shape[0] != A.shape[1]:
+    if n == 0 or A.shape[0] != A.shape[1]:
         return None
     try:
         inverse = np.linalg.inv(A)

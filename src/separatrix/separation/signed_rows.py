@@ -55,6 +55,8 @@ class SignedRows:
     source: Source
     pair: tuple[int, int] | None = None
     intercept: bool = True
+    sparse: bool = False
+    """Whether rows are gathered as sparse arrays, whatever their length."""
 
     @cached_property
     def encoding(self) -> SignedRowEncoding:
@@ -161,7 +163,7 @@ class SignedRows:
         order = np.argsort(ids, kind="stable")
         rows = ids[order] // k
         found, signs = self.source.total(Gather(self.encoding, rows))
-        wide = self.dimension > thresholds.DENSE_DIMENSION
+        wide = self.sparse or self.dimension > thresholds.DENSE_DIMENSION
         x = _stack(found, self.intercept, wide)
         sign = np.concatenate(signs)
         if k == 1:

@@ -1,4 +1,4 @@
-"""Rows that one feature decides: they are removed before any linear program.
+"""Rows that one feature decides, or a weak separator: they are removed before any linear program.
 
 Problem: a rare category, an id or a leaked column often shows one class only. If all values of one
 class are at least c, and all of the other at most c, then ``+-(x_j - c)`` is a weak separator:
@@ -18,30 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..data import ArraySource, Block, Source, Sum
+from ..data import ArraySource, Block, Sum
 from ..data.validation import check_rows
 from ..numeric.types import AnyArray, Array, Ints
 from ..rows import RowsLike, host_rows_of
 from . import thresholds
-from .budget import CountedSource, ReadBudget
-from .rational import common_denominator
-from .search import Proven, SeparabilitySearch
-from .settled import Weights, rounded
+from .faces import Face
+from .null_space import null_space
 from .signed_blocks import SignedRowEncoding
 from .signed_rows import SignedRows
 
 DENSE_FEATURES = 64  # most sparse features with c != 0 in a step: all their values are read
-
-
-def decision(rows: SignedRows, exact: bool = False, budget: ReadBudget | None = None) -> Proven:
-    """The verdict with its certificate: by single features first, then by a search on the rest."""
-    size = rows.source.n_rows * rows.source.row_bytes
-    if rows.encoding.stacked == 1 and size <= thresholds.SINGLE_FEATURE_BYTES:
-        remaining = Remaining.of(rows)
-        steps = remaining.removed()
-        if steps:
-            return _composed(rows, steps, remaining, exact, budget)
-    return SeparabilitySearch(rows, exact, budget).decide()
 
 
 class Removal(NamedTuple):
@@ -90,6 +77,8 @@ class Remaining:
             X: Any = sp.csr_array(sp.vstack(parts, format="csr"))
         else:
             X = parts[0] if len(parts) == 1 else np.vstack(parts)
+            if np.count_nonzero(X) <= thresholds.SPARSE_SHARE * X.size:
+                X = sp.csr_array(X)
         sign = np.concatenate(signs)
         order = np.argsort(-sign, kind="stable")
         d = rows.source.n_features
@@ -181,6 +170,27 @@ class Remaining:
         found = np.flatnonzero(low != high if self.intercept else (low != 0.0) | (high != 0.0))
         return found if len(found) else np.zeros(1, np.int64)
 
+    def independent(self, features: Ints) -> Ints:
+        """Some of these features, of which the others and the intercept are combinations."""
+        X = sp.csr_array(self.X[:, features]).astype(np.float64)
+        first = int(self.intercept)  # kept, as the first column
+        if first:
+            X = sp.hstack([np.ones((X.shape[0], 1)), X], format="csr")
+        return np.delete(features, null_space(X).dependent - first)
+
+    def beyond(self, face: Face, features: Ints) -> Removal:
+        """Remove the rows for which a weak separator of these features is strictly correct."""
+        weights = [Fraction(w) for w in face.weights.each()]
+        bias = weights.pop() if self.intercept else Fraction(0)
+        at = np.flatnonzero(np.array(weights, object))
+        weights = [weights[j] for j in at]
+        reach = [abs(Fraction(float(v))) for v in self.largest[features[at]]]
+        most = sum((abs(w) * r for w, r in zip(weights, reach, strict=True)), abs(bias))
+        kept = np.ones(len(self.ids), bool)
+        kept[face.strict] = False
+        self._keep(kept)
+        return Removal(features[at], weights, bias, face.least, most)
+
     def source(self, features: Ints) -> ArraySource:
         """These rows, with some of the features."""
         X = self.X if len(features) == self.X.shape[1] else self.X[:, features]
@@ -215,71 +225,3 @@ def _largest(differences: Array, power: Ints) -> Array | None:
         return None
     result: Array = terms.max(axis=1, initial=0.0)
     return result
-
-
-def _composed(
-    rows: SignedRows, steps: list[Removal], rest: Remaining, exact: bool, budget: ReadBudget | None
-) -> Proven:
-    """The verdict on all rows, from the steps and a search on the rows that they leave."""
-    core, features = None, np.empty(0, np.int64)
-    if len(rest.ids):
-        features = rest.varying()
-        source: Source = rest.source(features)
-        if budget is not None:
-            source = CountedSource(source, budget, len(rest.ids) / budget.n_rows)
-        core = SeparabilitySearch(
-            SignedRows(source, intercept=rows.intercept), exact, budget
-        ).decide()
-    w = common_denominator(_direction(rows, steps, core, features))
-    found = Proven("separable", rounded(w, rows.shape), w, exact=True)
-    if core is None:
-        return found
-    found.rounds = core.rounds
-    if core.verdict == "separable":
-        return found
-    found.verdict, found.exact = "quasi-separable", core.exact
-    found.witness, found.interior = _renamed(core.witness, rest.ids), _renamed(
-        core.interior, rest.ids)  # fmt: skip
-    on = rest.ids if core.boundary is None else rest.ids[core.boundary]
-    found.boundary = np.sort(on)
-    return found
-
-
-def _direction(
-    rows: SignedRows, steps: list[Removal], core: Proven | None, features: Ints
-) -> list[Fraction]:
-    """Weights with which every removed row is strictly correct, and the rest as in the core."""
-    d = rows.source.n_features
-    total = [Fraction(0)] * rows.width
-    if core is not None and core.direction is not None:
-        own = core.exact_direction
-        each = own.each() if own is not None else map(Fraction, core.direction.ravel().tolist())
-        for j, weight in zip([*features.tolist(), d], each, strict=False):
-            total[j] = weight
-    reach = [*map(Fraction, rows.largest.tolist())]
-    most = sum((abs(w) * r for w, r in zip(total, reach, strict=True)), Fraction(0))
-    for step in reversed(steps):
-        times = Fraction(1)
-        if most:
-            ratio = 2 * most / Fraction(step.least)
-            times = Fraction(2) ** (
-                ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1
-            )
-        for j, weight in zip(step.features.tolist(), step.weights, strict=True):
-            total[j] += times * weight
-        if rows.intercept:
-            total[-1] += times * step.bias
-        most += times * step.most
-    return total
-
-
-def _renamed(weights: Weights | None, ids: Ints) -> Weights | None:
-    """The same weights with other row numbers, in increasing order."""
-    if weights is None:
-        return None
-    renamed = ids[weights.ids]
-    order = np.argsort(renamed, kind="stable")
-    fractions = weights.fractions
-    if fractions is not None:
-        fractions = fractions._replace(numerators=fractions.numerators[order])
-    return Weights(renamed[order], weights.floats[order], fractions)

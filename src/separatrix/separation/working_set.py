@@ -40,7 +40,9 @@ class WorkingSet:
         self.wide = D > thresholds.NEWTON_DIMENSION
         self.step = D if self.wide else max(100, 3 * D)
         """Maximum number of rows to add at once."""
-        size = max(500, 16 * D) if D <= 100 else 12 * D if self.wide else max(1600, 4 * D)
+        size = max(500, 16 * D) if D <= 100 else max(1600, 4 * D)
+        if self.wide and not rows.sparse:
+            size = 12 * D
         self.ids = np.unique(rows.all() if rows.count <= size else rows.sample(size))
         self.Z = rows.gather(self.ids)
         self.coordinates = Coordinates.of(self.Z, rows.width, rows.intercept)

@@ -170,8 +170,7 @@ def minimize(
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
-    if stop.cycle and not solver.is_deterministic_map(objective.penalty):
-        stop = replace(stop, cycle=False)
+    cycles = stop.cycle and solver.is_deterministic_map(objective.penalty)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 
     def observe(step: Step, why: str | None) -> None:
@@ -187,12 +186,13 @@ def minimize(
         )
     show = partial(original_step, features=features)
     early = _early_stopping(objective, stop, show)
-    rules = StoppingRules(stop, start, WeightSpace(), gap, early)
+    rules = StoppingRules(stop, start, WeightSpace(), gap, early, cycles)
     state_check = partial(solver.expected_state, objective)
     loop = Loop(rules, callbacks, [observe], progress, show, state_check)
     run = Run(
         loop, {"pocket": pocket, "trace": trace},
-        lambda: settings_of(objective, solver, stop, keep, state), seed, start, drawn,
+        lambda: settings_of(objective, solver, replace(stop, cycle=cycles), keep, state),
+        seed, start, drawn,
     )  # fmt: skip
     with run.closing:
         resumed = run.begin()

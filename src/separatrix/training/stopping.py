@@ -163,14 +163,16 @@ class StoppingRules:
         space: WeightSpace,
         gap: GapTracker | None = None,
         early: EarlyStopping | None = None,
+        cycles: bool = False,
     ) -> None:
+        """``cycles``: whether weights that repeat prove a cycle of this run."""
         self.early = early
         self.stop, self.space, self.gap, self.shape = stop, space, gap, start.shape
         self.before: Step | None = None
         self.earlier: Step | None = None
         self.fewest = np.inf
         self.stale = 0
-        self.cycles = CycleFinder(start) if stop.cycle else None
+        self.cycles = CycleFinder(start) if cycles else None
 
     def reason(self, step: Step, iteration: int, norm: float, seconds: float) -> str | None:
         """Why to stop now, or None. The first rule that holds is reported."""
@@ -190,7 +192,7 @@ class StoppingRules:
             converged = converged and self.gap.exhausted
             no_progress = no_progress or self.gap.stalled
         no_progress = no_progress or stuck
-        if stop.cycle or stop.tol is not None:
+        if self.cycles is not None or stop.tol is not None:
             self.earlier, self.before = self.before, self.space.seen(step)
         if stop.no_mistakes and step.mistakes == 0.0:
             return "no mistakes"

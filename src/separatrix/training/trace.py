@@ -13,7 +13,7 @@ from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
 from ..data.indicator import indicator_source, is_indicator, label_names
 from ..data.labels import class_numbers, refuse_label_source
-from ..data.offset import array_offset_source
+from ..data.offset import offset_arrays
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
@@ -246,7 +246,7 @@ class Trace:
                 "for one, or take a batch solver"
             )
         source = self._source(X, y, sample_weight)
-        source = source if offset is None else array_offset_source(source, offset)
+        source = source if offset is None else offset_arrays(source, offset)
         d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
         if (len(source.y), source.n_features) != (self.n_rows, d):
             raise ValueError(

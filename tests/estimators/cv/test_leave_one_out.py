@@ -41,7 +41,7 @@ LOSSES = {
 
 
 def minimum(Z, y, loss, stiffness, u):
-    """Newton's method, halved until J falls, down to rounding."""
+    """Newton's method, halved until J falls; the last step squares what is left."""
     phi, slope, bend = LOSSES[loss]
 
     def value(u):
@@ -54,8 +54,8 @@ def minimum(Z, y, loss, stiffness, u):
         scale = 1.0 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
         step = -scale * np.linalg.lstsq(hessian * scale * scale[:, None], scale * gradient)[0]
         length, slant = 1.0, gradient @ step
-        if -slant <= 1e-19 * value(u):
-            break
+        if -slant <= 1e-16 * value(u):
+            return u + step
         while length > 1e-9 and value(u + length * step) > value(u) + 1e-4 * length * slant:
             length *= 0.5
         u = u + length * step

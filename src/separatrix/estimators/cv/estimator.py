@@ -277,15 +277,24 @@ class LinearClassifierCV(SparseModel):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        **params: Any,
+    ) -> Self:
         """Choose l2 by cross-validation, then fit it to all rows, X and y or a source.
+
+        ``offset`` is as in :class:`LinearClassifier`; every fold has that of its rows.
 
         ``params`` are passed to the splitter and the scorer: with scikit-learn's metadata routing,
         to those that request them; else only ``groups``, to the splitter.
         """
         scoring = self._scoring
         with memory_released(), AllOrNothing(self):
-            unfinished = self._searched(X, y, sample_weight, scoring, params)
+            unfinished = self._searched(X, y, sample_weight, offset, scoring, params)
         if scoring is not self.scoring and scoring is not None:
             warnings.warn(NEW_DEFAULT, FutureWarning, stacklevel=2)
         self._warn_of_the_end()
@@ -295,14 +304,21 @@ class LinearClassifierCV(SparseModel):
         return self
 
     def _searched(
-        self, X: Any, y: Any, sample_weight: Any, scoring: Any, params: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        scoring: Any,
+        params: dict[str, Any],
     ) -> Unfinished:
         """All fits; returns those that did not converge."""
         metadata = routed(self, sample_weight, params)
         settings = self._checked_settings()
         self.__dict__.pop("decision_", None)
         rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-        given = given_rows(self, X, y, sample_weight, metadata, scoring)
+        given = given_rows(self, X, y, sample_weight, offset, metadata, scoring)
+        self._note_offset(given.source)
         settings = replace(settings, stop=held_out(settings.stop, self, given.source))
         settings, given = occupied(settings, given, self.standardize)
         settings, source = self._standardized(settings, given.source)

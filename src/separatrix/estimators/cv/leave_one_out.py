@@ -211,6 +211,7 @@ class _Removal:
         self.n, d = len(self.source.y), self.source.n_features
         y, self.loss = self.source.y, cast(MarginLoss, objective.loss)
         self.scores = self.source.scores(W)[:, 0]
+        self.offset = self.source.scores(np.zeros_like(W))[:, 0]
         self.slope = self.loss.slope(y * self.scores) * y
         self.curvature = self.loss.curvature(y * self.scores)
         self.u = self.standardization.from_weights(W)[0]
@@ -279,14 +280,14 @@ class _Removal:
             if not len(at):
                 break
             gradient = self._gradients(rows[at], own[at], u[at])
-        return np.sum(own * u, axis=1), arrived
+        return np.sum(own * u, axis=1) + self.offset[rows], arrived
 
     def _gradients(self, rows: Ints, own: Array, u: Array) -> Array:
         """Gradients of the sums over the other rows, for each of some rows at its own variables."""
         y, total = self.source.y, self.stiffness * u
         for at, z in self._rows():
-            total += _slopes(self.loss, y[at, None], z @ u.T).T @ z
-        mine = _slopes(self.loss, y[rows], np.sum(own * u, axis=1))
+            total += _slopes(self.loss, y[at, None], z @ u.T + self.offset[at, None]).T @ z
+        mine = _slopes(self.loss, y[rows], np.sum(own * u, axis=1) + self.offset[rows])
         result: Array = total - mine[:, None] * own
         return result
 

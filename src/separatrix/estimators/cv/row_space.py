@@ -27,7 +27,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...rows import host_rows_of
+from ...rows import DenseRows, host_rows_of, with_offset
 from .thresholds import FACTORED_BYTES, FACTORED_COPIES, FEWER_VALUES, SVD_VALUES
 
 PRODUCTS_SUFFICE = 1e-9  # an l2 above this share of the mean |x|^2 is far above rounding
@@ -81,7 +81,7 @@ def products(source: ArraySource, mean: Array) -> Array:
     n, d = len(source.y), source.n_features
     if source.storage == "csr":
         out = source.gram()
-        along = source.scores(np.append(mean, 0.0)[None])
+        along = source.without_offset.scores(np.append(mean, 0.0)[None])
         out -= along
         out -= along.T
         out += mean @ mean
@@ -138,7 +138,7 @@ class RowSpace:
                 L, pivots = _pivoted_cholesky(products(source, mean))
             else:
                 L, pivots = _pivoted_triangle(triangle(source, mean, np.ones(n), np.zeros(n)))
-        rows = ArraySource(L, source.y, source.classes, source.weight, source.n_jobs)
+        rows = source.with_rows(with_offset(DenseRows(L), source.stored.offset).X)
         basis = L[pivots, : len(pivots)]
         return cls(replace(objective, source=rows), source, mean, pivots, basis)
 

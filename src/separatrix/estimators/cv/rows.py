@@ -15,11 +15,13 @@ from ...data.device_arrays import copied_home
 from ...data.device_source import placed_source
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...data.indicator import given_indicator
+from ...data.offset import offset_source
 from ...numeric import checks
 from ...numeric.types import AnyArray
 from ...training.minimize import NONE_HELD_OUT
 from ...training.stopping import Stop
 from ..base import FitSettings
+from ..offsets import refuse_offset_beside
 from ..sources import indicator_of, labels_of
 from ..stop_parameter import with_validation_rows
 from . import row_hash
@@ -27,14 +29,18 @@ from .splits import Given, Metadata
 
 
 def given_rows(
-    clf: Any, X: Any, y: Any, sample_weight: Any, metadata: Metadata, scoring: Any
+    clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any, metadata: Metadata, scoring: Any
 ) -> Given:
     """The rows of a fit of this estimator, and the metadata for assigning them to folds."""
+    if is_dask(X) or isinstance(X, Source):
+        refuse_offset_beside(offset)
     if is_dask(X):
         X, y, sample_weight = dask_source(X, y, sample_weight), None, None
     arrays = not isinstance(X, Source)
     given = clf._source if arrays else clf._given_source
     found = placed_source(given(X, y, sample_weight), clf.device)
+    if offset is not None:
+        found = offset_source(found, offset)
     if not isinstance(found, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(
@@ -43,7 +49,9 @@ def given_rows(
             )
         return Given(found, row_hash.check_folds(clf.cv, type(found).__name__), metadata)
     if arrays:
-        return Given(found, _repeatable(clf.cv), metadata, X, _targets(clf, y))
+        # A scorer predicts the rows of a source, which has their offset.
+        alone = as_arrays(found).with_weight(None) if found.has_offset else None
+        return Given(found, _repeatable(clf.cv), metadata, X, _targets(clf, y), alone)
     source = as_arrays(found)
     labels = labels_of(source) if source.labels is None else indicator_of(source)
     cv = clf.cv

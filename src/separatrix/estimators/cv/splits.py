@@ -67,7 +67,8 @@ class Given(NamedTuple):
     X: Any = None
     y: Any = None
     scored: InBlocks | None = None
-    """For scorers: the rows of a source with all features, without class weights."""
+    """For scorers: the rows of a source, or with an offset, with all features and without class
+    weights."""
 
 
 class FoldSplit(NamedTuple):
