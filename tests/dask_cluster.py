@@ -12,6 +12,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 PATIENCE = 300  # seconds, for a process to start
+WORKERS = 3  # of a cluster of threads
 
 # Sockets and threads of clusters that come and go are Dask's own affair.
 sockets_left = pytest.mark.filterwarnings(

@@ -216,6 +216,7 @@ ONLY_EXPENSIVE = {  # files without a quick test, and the files that cover the s
     "estimators/test_no_memory.py": "numeric/test_pool.py",
     "apps/cli/test_page.py": "apps/cli/test_fitting.py",
     "apps/cli/test_terminal.py": "apps/cli/test_app.py",
+    "inspection/inference/test_coverage.py": "inspection/inference/test_profile.py",
 }
 
 

@@ -7,11 +7,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from conftest import CORNERS, LOGIC
 from oracles import oracle, quasi, random_problem, signed
 from scipy.optimize import linprog
 
+from benchmarks.data import ONE_HOT_KINDS, one_hot_of_kind
 from separatrix import separability
+from separatrix.separation import thresholds
+from separatrix.separation.weight_space import weight_space
 
 
 def words(Z):
@@ -134,3 +138,44 @@ def test_infinite_coefficients_of_the_other_verdicts():
     assert set(fan.values()) == {"infinite, sign not determined"}
     xor = separability(CORNERS, LOGIC["xor"]).infinite_coefficients
     assert set(xor.values()) == {"finite"}
+
+
+def table(seed):
+    """Small one-hot columns, some without their first levels, and a number."""
+    rng = np.random.default_rng(seed)
+    X, y = one_hot_of_kind(int(rng.integers(10, 60)), 9, ONE_HOT_KINDS[seed % 4], 3, seed)
+    y[:2] = -1, 1
+    X = X.toarray()
+    if seed % 2:
+        X = np.column_stack([np.delete(X, [0, 3, 6], axis=1), rng.integers(0, 3, len(y))])
+    return X, y
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("seed", range(16))
+def test_few_coordinates_give_the_same_coefficients(seed, intercept, monkeypatch):
+    X, y = table(seed)
+    monkeypatch.setattr(thresholds, "SPARSE_SHARE", 1.0)
+    monkeypatch.setattr(thresholds, "FACE_FEATURES", 100)
+    expected = separability(X, y, fit_intercept=intercept)
+    assert weight_space(expected.signed, np.empty(0, np.int64)) is None
+    words, spread = expected.infinite_coefficients, expected.infinite_intercept
+    monkeypatch.setattr(thresholds, "FACE_FEATURES", 1)
+    found = separability(sp.csr_array(X), y, fit_intercept=intercept)
+    if found.verdict != "overlapping":
+        assert weight_space(found.signed, np.empty(0, np.int64)) is not None
+    assert found.verdict == expected.verdict
+    assert found.infinite_coefficients == words
+    assert found.infinite_intercept == spread
+    if found.direction is None:
+        assert found.runaway == {}
+        return
+    # Weights of these features alone, with these signs, have the margins of the direction.
+    names = [*found.feature_names, "(intercept)"]
+    Z = signed(X, y)
+    w = found.direction[0] / np.abs(found.direction).max()
+    at = [names.index(name) for name in found.runaway]
+    few = np.linalg.lstsq(Z[:, at], Z @ w, rcond=None)[0]
+    assert Z[:, at] @ few == pytest.approx(Z @ w, abs=1e-9)
+    if "not identified" not in [*words.values(), spread]:
+        assert found.runaway == expected.runaway

@@ -7,6 +7,7 @@ import pytest
 from oracles import best_margin, signed
 
 from separatrix import separability
+from separatrix.separation import thresholds
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -52,3 +53,22 @@ def test_a_separator_of_a_margin_beyond_rounding_still_has_margins_above_zero(sc
     lower, upper = found.margin_bounds
     assert 0.0 < lower <= upper
     assert np.min(signed(X, X[:, 0] > 0) @ np.append(found.coef[0], found.intercept)) > 0.0
+
+
+def test_out_of_work_the_bounds_enclose_the_margin(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 120))
+    y = X @ rng.standard_normal(120) > 0.0
+    low, high = separability(X, y).margin_bounds
+    assert high <= low * (1 + 1e-5)
+    last = np.linalg.norm(np.column_stack([X, np.ones(400)]), axis=1).max()
+    for work in (5e3, 2e4, 8e4):
+        monkeypatch.setattr(thresholds, "FLOAT_MARGIN_WORK", work)
+        found = separability(X, y)
+        lower, upper = found.margin_bounds
+        assert 0.0 < lower < low
+        assert high < upper < last
+        assert " is between " in str(found)
+        rows, share = found.support
+        assert np.linalg.norm(share @ signed(X, y)[rows]) == pytest.approx(upper)
+        last = upper

@@ -10,6 +10,7 @@ import oracles
 import pytest
 from conftest import OwnLogistic, overlapping, quiet
 
+import separatrix
 from separatrix import (
     L2,
     LBFGS,
@@ -20,13 +21,16 @@ from separatrix import (
     ElasticNet,
     GradientDescent,
     GroupLasso,
+    InteriorPoint,
     LeastSquares,
     LinearClassifier,
+    LinearProgram,
     MarginLoss,
     Newton,
     Objective,
     Pegasos,
     ProximalNewton,
+    ProximalPoint,
     Rosenblatt,
     StepDecay,
     Stop,
@@ -36,6 +40,7 @@ from separatrix import (
 from separatrix.data.validation import check_rows
 from separatrix.numeric.standardization import Standardization
 from separatrix.penalties import Penalty
+from separatrix.solvers import REGISTRY
 
 RUNS = [
     (Rosenblatt(average=True), "perceptron", 0.0),
@@ -102,6 +107,31 @@ def test_going_on_from_a_state_gives_the_same_bits(solver, loss, l2):
                 np.testing.assert_array_equal(step.average, expected.average)
         for name, value in kept.items():
             np.testing.assert_array_equal(state[name], value)  # a checkpoint stays what it was
+
+
+WITHOUT_DRAWING = [run for run in RUNS if not run[0].draws] + [
+    (ProximalPoint(), "hinge", 1e-3),
+    (InteriorPoint(), "hinge", 1e-3),
+    (LinearProgram(), "hinge", 0.0),
+]
+
+
+@pytest.mark.parametrize(("solver", "loss", "l2"), WITHOUT_DRAWING, ids=lambda value: str(value))
+def test_solvers_that_draw_nothing_need_no_generator(solver, loss, l2):
+    problem = objective(loss, l2)
+    none = object()  # any use of it raises
+    for step, same in zip(
+        first_steps(solver, problem, none),
+        first_steps(solver, problem, np.random.default_rng(1)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(step.weights, same.weights)
+
+
+def test_only_solvers_that_draw_depend_on_the_seed():
+    drawing = {each.name for each in REGISTRY.values() if each.draws}
+    ours = {"Rosenblatt", "GradientDescent", "CoordinateAscent", "DualAscent"}
+    assert {name for name in drawing if hasattr(separatrix, name)} == ours
 
 
 @pytest.mark.parametrize(("solver", "loss", "l2"), RUNS, ids=lambda value: str(value))

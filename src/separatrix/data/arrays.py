@@ -105,6 +105,10 @@ class ArraySource(InBlocks):
         return self.stored.cancelling
 
     @cached_property
+    def has_offset(self) -> bool:
+        return self.stored.offset is not None
+
+    @cached_property
     def rounding(self) -> float:
         return self.stored.rounding
 

@@ -156,7 +156,7 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
     if most - least > min(COUNTED_LABELS, len(y) // 2 - 1):
         return None
     if most - least <= SEARCHED_LABELS:
-        between = [value for value in range(least + 1, most) if np.any(y == value)]
+        between = [value for value in range(least + 1, most) if (y == value).any()]
         return np.array(sorted({least, *between, most}), dtype=y.dtype)
     counts = np.bincount(y.astype(np.intp, copy=False) - least)
     found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)

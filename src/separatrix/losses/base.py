@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -281,4 +282,4 @@ def steepness_of_square(mean: float) -> float:
 
     By Jensen's inequality the mean of the roots is at most the root of the mean.
     """
-    return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
+    return 1.0 + mean + 2.0 * math.sqrt(max(mean, 0.0))

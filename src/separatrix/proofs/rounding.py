@@ -10,6 +10,7 @@ close to a perfect fit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -67,12 +68,12 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     unit = objective.source.rounding * objective.loss.steepness(value)
     least = np.inf
     square = objective.known_mean_square
-    if square is not None and np.isfinite(square):
+    if square is not None and math.isfinite(square):
         # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
         square = _with_cancelling(objective, square)
         biases = np.abs(W[:, -1]) + objective.offset_size
-        size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(biases))
+        size = math.sqrt(dot(W, W) * square) + float(np.hypot.reduce(biases))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
@@ -89,8 +90,8 @@ def rounding_apart(objective: Objective, value: float, above: float) -> float:
         least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
     known = objective.known_mean_square
     square = objective.mean_square if known is None else known
-    size = np.sqrt(_with_cancelling(objective, square))
-    distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
+    size = math.sqrt(_with_cancelling(objective, square))
+    distance = math.sqrt(above / max(least, SMALLEST_NORMAL))
     return float(objective.source.rounding * objective.loss.steepness(value) * size * distance)
 
 

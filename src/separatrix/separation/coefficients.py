@@ -14,14 +14,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from ..numeric.types import AnyArray, Array, Ints
 from . import modular, rational, thresholds
+from .rational import Fractions
 from .scales import rescaled
 from .search import SeparabilitySearch, WeakSeparator
 from .settled import Weights, rounded, spanned, spanning
 from .signed_rows import SignedRows, dense
+from .weight_space import WeightSpace, weight_space, without_effect
 
 NEGLIGIBLE_TERM = 1e-9  # of the largest term w_j x_j
 
@@ -36,17 +39,24 @@ def infinite_coefficients(
     weights that these rows span. For the others a linear program decides the sign.
     """
     rows, powers = rescaled(rows)
-    identified = spanned(rows, rows.all())[1].axes()
+    on = np.empty(0, np.int64) if boundary is None else np.asarray(boundary, np.int64)
+    few = None if direction is None else weight_space(rows, on)
+    if few is not None:
+        identified: AnyArray = ~np.any(few.without_effect != 0.0, axis=1)
+    else:
+        identified = spanned(rows, rows.all())[1].axes()
     if direction is None:  # overlapping
         return ["finite" if known else "not identified" for known in identified]
-    on = np.empty(0, np.int64) if boundary is None else np.asarray(boundary, np.int64)
-    span = spanned(rows, on)[1]
-    pinned = span.axes()
     powers = np.append(powers, 0)[: rows.width]
     with np.errstate(over="ignore", under="ignore"):  # lost values are computed again
         direction = np.ldexp(rows.own(direction), powers)
-    signs = WeightSigns(rows, direction)
-    signs.by_single_rows(span, np.flatnonzero(identified & ~pinned), np.setdiff1d(rows.all(), on))
+    if few is not None:
+        signs, pinned = WeightSigns(rows, direction, few), ~np.any(few.vectors != 0.0, axis=1)
+        span, off = modular.Span(few.rows.dimension), few.rows.all()
+    else:
+        signs, span = WeightSigns(rows, direction), spanned(rows, on)[1]
+        pinned, off = span.axes(), np.setdiff1d(rows.all(), on)
+    signs.by_single_rows(span, np.flatnonzero(identified & ~pinned), off)
     words = []
     for j, known in enumerate(identified):
         if not known:
@@ -71,11 +81,13 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
     given = rational.common_denominator(each.ravel())
     signs: Ints = np.sign(given.numerators).astype(np.int64)
+    prices = np.ones(rows.shape)
+    prices[:, d:] = rows.width
+    if (free := without_effect(rows)) is not None:
+        return _shifted(given, free.vectors, rows, prices[0]).reshape(rows.shape)
     if k == 1 or rows.count * rows.dimension <= thresholds.SPANNING_VALUES:
         basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
         columns = basis / np.where(largest > 0.0, largest, 1.0)
-        prices = np.ones(rows.shape)
-        prices[:, d:] = rows.width
         terms = rounded(given, rows.shape).ravel() * largest
         taken = _few(columns, terms, prices.ravel())
         numbers, exponents = rational.to_integers(basis)
@@ -97,11 +109,36 @@ def _few(columns: Array, terms: Array, prices: Array) -> Ints:
     return np.flatnonzero(np.abs(terms) > NEGLIGIBLE_TERM * np.abs(terms).max())
 
 
+def _shifted(given: Fractions, free: sp.csc_array, rows: SignedRows, prices: Array) -> Ints:
+    """Signs of ``w + N c`` for the c of which few, or cheap, terms are not 0."""
+    terms = rounded(given, rows.shape).ravel() * rows.largest
+    terms = terms / np.abs(terms).max()
+    one, moves = sp.eye_array(len(terms)), sp.diags_array(rows.largest) @ free
+    found = linprog(
+        np.concatenate([np.zeros(free.shape[1]), prices, prices]),
+        A_eq=sp.hstack([moves, -one, one], format="csc"), b_eq=-terms,
+        bounds=[(None, None)] * free.shape[1] + [(0, None)] * (2 * len(terms)),
+    )  # fmt: skip
+    signs: Ints = np.sign(given.numerators).astype(np.int64)
+    if found.status != 0:
+        return signs
+    terms = found.x[free.shape[1] :][: len(terms)] - found.x[free.shape[1] + len(terms) :]
+    gone = np.abs(terms) <= NEGLIGIBLE_TERM * np.abs(terms).max()
+    N = free.toarray().astype(np.int64).astype(object)
+    c = rational.solve(N[gone], -given.numerators[gone])
+    if c is not None:
+        signs = np.sign(given.numerators * c.denominator + N.dot(c.numerators)).astype(np.int64)
+    return signs
+
+
 class WeightSigns:
     """Which signs each weight has among the weak separators of two classes."""
 
-    def __init__(self, rows: SignedRows, direction: Array) -> None:
-        self.rows, self.search = rows, SeparabilitySearch(rows)
+    def __init__(self, rows: SignedRows, direction: Array, few: WeightSpace | None = None) -> None:
+        """With a space of few weights, all questions are asked in its coordinates."""
+        self.rows, self.few = rows, few
+        self.asked = rows if few is None else few.rows
+        self.search = SeparabilitySearch(self.asked)
         self.reached = {1.0: np.zeros(rows.width, bool), -1.0: np.zeros(rows.width, bool)}
         self.excluded = {1.0: np.zeros(rows.width, bool), -1.0: np.zeros(rows.width, bool)}
         self._note(direction)
@@ -119,16 +156,25 @@ class WeightSigns:
 
         The direction is positive on such a row, so the multiple has the sign of its w_j.
         """
-        axes = np.zeros((len(features), self.rows.dimension))
-        axes[np.arange(len(features)), features] = 1.0
-        lines = boundary.lines_modulo(axes)
+        if len(features) == 0:
+            return
+        lines = boundary.lines_modulo(np.array([self._axis(j) for j in features]))
         found: set[bytes] = set()
-        for _, Z in self.rows.chunks(ids):
+        for _, Z in self.asked.chunks(ids):
             found.update(boundary.lines_modulo(dense(Z)))
         for j, line in zip(features.tolist(), lines, strict=True):
             if line in found:
                 for sign in (1.0, -1.0):
                     self.excluded[sign][j] = self.reached[-sign][j]
+
+    def _axis(self, j: int) -> Array:
+        """The direction whose product with a weak separator is its weight j."""
+        if self.few is not None:
+            own: Array = self.few.vectors[j]
+            return own
+        axis = np.zeros(self.rows.dimension)
+        axis[j] = 1.0
+        return axis
 
     def word(self, j: int) -> str:
         """The sign of one weight over all weak separators."""
@@ -141,11 +187,8 @@ class WeightSigns:
         """Whether some weak separator has a weight of this sign."""
         if self.reached[sign][j] or self.excluded[sign][j]:
             return bool(self.reached[sign][j])
-        rows = self.rows
-        objective = np.zeros(rows.dimension)
-        objective[j] = sign
-        right = np.zeros(rows.dimension, object)
-        right[j] = int(-sign) << 1074
+        objective = sign * self._axis(j)
+        right = -objective.astype(np.int64).astype(object) << 1074
 
         def prove(weights: Array, _: Array) -> Weights | None:
             return self.search.solved(weights, right)
@@ -154,5 +197,6 @@ class WeightSigns:
         if found is None:  # not decided by floating point
             return not isinstance(self.search.exactly_improved(right), Weights)
         if isinstance(found, WeakSeparator):
-            self._note(found.weights)
+            W = found.weights
+            self._note(W if self.few is None else (self.few.vectors @ W.T).T)
         return isinstance(found, WeakSeparator)

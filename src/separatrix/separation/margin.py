@@ -80,17 +80,20 @@ def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
     for _ in range(MAX_ROUNDS):
         try:
             with limited_work(left) as work:
-                active = goldfarb_idnani(_short(working.scaled), active)
-        except OutOfWork:
+                goldfarb_idnani(_short(working.scaled), active)
+        except OutOfWork:  # the rows found until then still bound the margin from above
+            left = 0.0
+        else:
+            left = work.left
+        if not active:
             break
-        left = work.left
         w, share = _accurate(working.scaled[active])
         if not (np.all(np.isfinite(w)) and np.any(share > 0.0)):
             break
         found, low = _bounded(rows, working, active, w, share)
         best = _better(best, found)
         # A row of the working set is still the lowest: floating point cannot improve the result.
-        if best.known or len(low) == 0 or low[0] in working.ids:
+        if best.known or left <= 0.0 or len(low) == 0 or low[0] in working.ids:
             break
         working = _extended(rows, working, low)
     return best, working
@@ -183,11 +186,14 @@ def _of_corral(rows: SignedRows, working: Working, corral: Corral) -> tuple[Marg
 
 
 class ActiveSet:
-    """Rows on which ``z.w = 1``, with the factors Q R of their columns, updated row by row."""
+    """Rows on which ``z.w = 1``, with the factors Q R of their columns, updated row by row.
+
+    The given list of these rows is updated, too.
+    """
 
     def __init__(self, Z: Array, active: list[int]) -> None:
         self.Z = Z
-        self.active = list(active)
+        self.active = active
         self.Q: Any = None
         self.R: Any = None
         self._factors()
@@ -225,12 +231,15 @@ class ActiveSet:
         return solve_triangular(self.R[:s], parts[:s]), self.Q[:, s:] @ parts[s:]
 
 
-def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
-    """Rows that determine the shortest w with ``Z w >= 1``, from those for a subset."""
+def goldfarb_idnani(Z: Array, active: list[int]) -> None:
+    """Find the rows that determine the shortest w with ``Z w >= 1``, from those for a subset.
+
+    The list is updated. Out of work, it has the rows for another subset.
+    """
     pinned = ActiveSet(Z, active)
     w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
-        spend(100.0 + Z.size / 500.0 + Z.shape[1] ** 2 / 200.0)  # products, and a change of Q
+        spend(100.0 + Z.size / 500.0 + Z.shape[1] ** 2 / 40.0)  # products, and changes of Q
         margins = Z @ w
         added = int(np.argmin(margins))
         if margins[added] >= 1.0 - RELATIVE / 4 or added in pinned.active:
@@ -241,7 +250,6 @@ def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
         while multipliers.min(initial=1.0) <= 0.0:  # rounding
             pinned.drop(int(np.argmin(multipliers)))
             w, multipliers = pinned.solution()
-    return pinned.active
 
 
 def _admit(pinned: ActiveSet, added: int, w: Array, multipliers: Array) -> bool:

@@ -17,7 +17,7 @@ from .budget import spend
 
 PRIMES = (8388593, 8388587, 8388581)  # below 2^23
 TERMS = 256  # most products of two residues in one sum
-PANEL = 24  # columns that are eliminated together
+PANEL = 64  # columns that are eliminated together
 LEAST_POWER = -1074  # of two: every float is a multiple of it
 
 

@@ -29,6 +29,8 @@ class NullSpace(NamedTuple):
     """(D, k); independent."""
     dependent: Ints
     """The column of each vector in which it alone is not 0."""
+    complete: bool
+    """Whether these are all: their number is that of the columns less the rank."""
 
 
 def null_space(Z: Matrix) -> NullSpace:
@@ -52,7 +54,8 @@ def null_space(Z: Matrix) -> NullSpace:
             break
         some = wrong[:D]
     right = np.flatnonzero(np.diff(products.tocsc().indptr) == 0)
-    return NullSpace(vectors[:, right], columns[right])
+    # The rank is at least that modulo a prime, so that there are no more vectors than free columns.
+    return NullSpace(vectors[:, right], columns[right], len(right) == len(free))
 
 
 def _vectors(span: modular.Span, free: Ints) -> tuple[sp.csc_array, Ints]:

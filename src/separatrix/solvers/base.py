@@ -150,6 +150,10 @@ class Solver(Registered, ABC):
     any_penalty: ClassVar[bool] = False
     """Whether it supports every penalty through its methods; else only ``l2 * |w|^2``."""
 
+    draws: ClassVar[bool] = True
+    """Whether it draws from ``rng``. Else no generator is created for a run, which would take as
+    long as some fits to a few hundred rows."""
+
     takes_offset: ClassVar[bool] = False
     """Whether it supports numbers that are added to the scores of the rows."""
 

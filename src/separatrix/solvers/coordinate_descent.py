@@ -74,6 +74,7 @@ class CoordinateDescent(Solver):
     """
 
     name = "CoordinateDescent"
+    draws = False
     monotone = True
     any_penalty = True
     needs_visits = True  # columns are copied

@@ -73,6 +73,7 @@ class LBFGS(Solver):
     """
 
     name = "LBFGS"
+    draws = False
     takes_offset = True
 
     memory: int = 10

@@ -81,6 +81,7 @@ class LeastSquares(Solver):
     """
 
     name = "LeastSquares"
+    draws = False
     takes_offset = True
 
     direct_size: int = 3000

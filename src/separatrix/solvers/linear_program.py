@@ -69,6 +69,7 @@ class LinearProgram(Solver):
     """
 
     name = "LinearProgram"
+    draws = False
     takes_offset = True
 
     def check(self, objective: Objective) -> None:

@@ -59,6 +59,7 @@ class Newton(Solver):
     """
 
     name = "Newton"
+    draws = False
     takes_offset = True
     monotone = True
 

@@ -142,6 +142,7 @@ class BatchPerceptron(Solver):
     """
 
     name = "BatchPerceptron"
+    draws = False
 
     learning_rate: LearningRate = 1.0
     average: bool = False

@@ -77,6 +77,7 @@ class ProximalNewton(Solver):
     """
 
     name = "ProximalNewton"
+    draws = False
     takes_offset = True
     monotone = True
     any_penalty = True

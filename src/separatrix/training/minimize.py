@@ -38,8 +38,8 @@ NONE_HELD_OUT = (
     "separatrix.read(..., validation=0.2), or pass the rows"
 )
 NOTHING_DRAWN = np.random.default_rng(0)
-"""For runs that continue from a state, which contains all they need: creating a state can take as
-long as many passes over a few rows."""
+"""For solvers that draw nothing, and for runs that continue from a state, which contains all they
+need: creating a generator can take as long as many passes over a few rows."""
 
 
 @dataclass
@@ -197,7 +197,8 @@ def minimize(
     with run.closing:
         resumed = run.begin()
         start, at = run.start, state if resumed is None else resumed
-        rng = np.random.default_rng(run.seed) if at is None else NOTHING_DRAWN
+        draws = solver.draws and at is None
+        rng = np.random.default_rng(run.seed) if draws else NOTHING_DRAWN
         step, why = loop.train(solver.steps(objective, start, rng, at))
     if trace is not None:
         trace.seed, trace.start = run.seed, locked(start)

@@ -1,8 +1,7 @@
-"""``--threshold``, ``--cost``, ``--metric`` and ``--report``: decided, measured and refused."""
+"""``--threshold``, ``--cost`` and ``--metric``: decided, measured and refused."""
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 
@@ -316,24 +315,6 @@ def test_a_metric_that_needs_probabilities(folder, capsys):
     assert "least at zero weights" in capsys.readouterr().err
 
 
-# ---- the report
-
-
-def test_fit_and_evaluate_write_reports(folder, capsys):
-    pytest.importorskip("matplotlib")
-    code, found = told(capsys, *FIT, "--cost", "fp=1,fn=6", "--report", "fit.html")
-    assert code == 0
-    page = (folder / "fit.html").read_text()
-    assert "<title>rows.csv: held-out rows</title>" in page
-    assert f"<td>{found['held_out']['auc']:.4g}</td>" in page
-    assert run(["evaluate", "m.sep", "rows.csv", "--report", "evaluate.html"]) == 0
-    title = re.compile("<title>.*</title>|<h1>.*</h1>")
-    other = (folder / "evaluate.html").read_text()
-    assert title.sub("", other) == title.sub("", page)
-    assert run([*FIT, "--test", "0", "--report", "training.html"]) == 0
-    assert "rows.csv: training rows" in (folder / "training.html").read_text()
-
-
 def test_another_threshold_is_measured_by_the_costs_of_the_fit(folder, capsys):
     assert told(capsys, *FIT, "--cost", "fp=1,fn=6")[0] == 0
     code, found = told(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.5")
@@ -346,22 +327,6 @@ def test_another_threshold_is_measured_by_the_costs_of_the_fit(folder, capsys):
     cost = np.where(above & ~positive, 1.0, np.where(~above & positive, 6.0, 0.0))
     figures = found["figures"]
     assert figures["mean_cost"] == pytest.approx(np.average(cost, weights=weights))
-
-
-def test_a_report_of_a_search_has_no_formulas_as_labels(folder, capsys):
-    pytest.importorskip("matplotlib")
-    assert run(["fit", "rows.csv", "-t", "kind", "-o", "m.sep", "--report", "fit.html"]) == 0
-    page = (folder / "fit.html").read_text()
-    pictures = re.findall("base64,([A-Za-z0-9+/=]+)", page)
-    assert pictures
-    assert not any(b"mathdefault" in base64.b64decode(each) for each in pictures)
-
-
-def test_without_matplotlib_nothing_is_fitted(folder, capsys, monkeypatch):
-    monkeypatch.setattr("separatrix.apps.cli.written.find_spec", lambda name: None)
-    assert run([*FIT, "--report", "r.html"]) == 2
-    assert "pip install 'separatrix[plot]'" in capsys.readouterr().err
-    assert not (folder / "m.sep").exists()
 
 
 def test_json_of_a_fit_with_everything_is_json(folder, capsys):

@@ -7,10 +7,28 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from cluster_engine import HereEngine
 from conftest import quiet
-from dask_cluster import PATIENCE, client_of, dask, delayed_parts, local_cluster, sockets_left
+from dask_cluster import (
+    PATIENCE,
+    WORKERS,
+    client_of,
+    dask,
+    delayed_parts,
+    local_cluster,
+    sockets_left,
+)
+from dask_collections import (
+    EACH,
+    N,
+    da,
+    in_chunks,
+    in_delayed,
+    in_frames,
+    in_sparse,
+    in_unknown_chunks,
+    problem,
+)
 from sklearn.base import clone
 
 import separatrix
@@ -29,65 +47,7 @@ from separatrix.data.cluster import dask as engine
 from separatrix.data.cluster.dask_input import dask_source
 from separatrix.data.cluster.source import ClusterSource
 
-da = pytest.importorskip("dask.array")
-
 pytestmark = sockets_left
-N, D, EACH = 900, 5, 130
-WORKERS = 3
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(WORKERS) as started:
-        yield started
-
-
-@pytest.fixture
-def client(cluster):
-    with client_of(cluster, WORKERS) as found:
-        yield found
-
-
-def problem(k=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((N, D)) * [1.0, 3.0, 0.2, 1.0, 1.0] + [0.0, 1.0, 0.0, -2.0, 0.0]
-    number = np.argmax(X @ rng.standard_normal((D, k)) + 2.0 * rng.standard_normal((N, k)), axis=1)
-    return X, np.array(["ant", "bee", "cat"])[number], rng.integers(0, 3, N).astype(float)
-
-
-def in_chunks(X, y, weight=None, each=EACH):
-    arrays = [da.from_array(X, chunks=(each, 2)), da.from_array(y, chunks=each)]
-    return arrays if weight is None else [*arrays, da.from_array(weight, chunks=each)]
-
-
-def in_delayed(X, y, weight=None, each=EACH):
-    columns = [X, y] if weight is None else [X, y, weight]
-    return [
-        [dask.delayed(column[at : at + each]) for at in range(0, N, each)] for column in columns
-    ]
-
-
-def in_frames(X, y, weight=None, each=EACH):
-    pd = pytest.importorskip("pandas")
-    dd = pytest.importorskip("dask.dataframe")
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)])
-    frame["y"], frame["w"] = y, 1.0 if weight is None else weight
-    cut = dd.from_pandas(frame, npartitions=-(-N // each))
-    return [cut[list(frame.columns[:D])], cut["y"], cut["w"]][: 2 if weight is None else 3]
-
-
-def in_unknown_chunks(X, y, weight=None, each=EACH):
-    """Rows that a mask leaves: how many of a chunk is not known, and of some none."""
-    more = [np.concatenate([column, np.repeat(column[:1], 400, axis=0)]) for column in (X, y)]
-    arrays = in_chunks(*more, None if weight is None else np.concatenate([weight, np.ones(400)]))
-    mask = da.from_array(np.arange(N + 400) < N, chunks=each)
-    return [array[mask] for array in arrays]
-
-
-def in_sparse(X, y, weight=None, each=EACH):
-    arrays = in_chunks(X, y, weight, each)
-    return [arrays[0].rechunk({1: -1}).map_blocks(sp.csr_matrix), *arrays[1:]]
-
 
 KINDS = [in_chunks, in_delayed, in_frames, in_unknown_chunks, in_sparse]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -300,67 +260,6 @@ def test_a_checkpoint_is_taken_up_again(client, tmp_path):
     found = clone(model).set_params(callbacks=[Checkpoint(path)]).fit(*in_chunks(X, y))
     assert found.n_iter_ == whole.n_iter_ > 3
     np.testing.assert_array_equal(found.coef_, whole.coef_)
-
-
-# ---- what is refused
-
-
-def test_lengths_that_do_not_fit(client):
-    X, y, _ = problem()
-    rows, labels = in_chunks(X, y)
-    with pytest.raises(ValueError, match=r"X has 900 rows and y 800; expected as many"):
-        LinearClassifier().fit(rows, labels[:800])
-    with pytest.raises(ValueError, match=r"in 7 parts and y in 3.*compute_chunk_sizes"):
-        LinearClassifier().fit(in_delayed(X, y)[0], in_delayed(X, y)[1][:3])
-    with pytest.raises(ValueError, match=r"y is None: pass the labels"):
-        LinearClassifier().fit(rows)
-    with pytest.raises(TypeError, match=r"y is a builtins.str, but X or y is a Dask collection"):
-        LinearClassifier().fit(rows, "labels")
-
-
-def test_errors_on_workers_say_where_and_leave_the_model_as_it_was(client):
-    X, y, _ = problem()
-    wrong = X.copy()
-    wrong[300, 2] = np.inf
-    model = LinearClassifier().fit(X, y)
-    before = model.coef_.copy()
-    with pytest.raises(ValueError, match=r"part 2, row 40 .*NaN or infinity"):
-        model.fit(*in_chunks(wrong, y))
-    np.testing.assert_array_equal(model.coef_, before)
-    with pytest.raises(ValueError, match=r"only one class"):
-        model.fit(*in_chunks(X, np.full(N, "ant")))
-    with pytest.raises(ValueError, match=r"shape \(900, 4\), but .* expecting 5 features"):
-        model.predict(in_chunks(X, y)[0][:, :4])
-    assert model.fit(*in_chunks(X, y)).stop_ == "optimal"
-
-
-def test_without_a_client():
-    X, y, _ = problem()
-    with pytest.raises(RuntimeError, match=r"no client.*dask.distributed.Client\(\)"):
-        LinearClassifier().fit(*in_chunks(X, y))
-    model = LinearClassifier().fit(X, y)
-    np.testing.assert_array_equal(model.predict(in_chunks(X, y)[0]).compute(), model.predict(X))
-    assert model.score(*in_chunks(X, y)) == model.score(X, y)
-
-
-def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(engine, "WORKER_SECONDS", 1.0)
-    monkeypatch.setattr(engine, "CHECK_SECONDS", 0.1)
-    X, y, _ = problem()
-    with local_cluster(1) as other, client_of(other, 1) as client:
-
-        def leave(step, info):
-            other.scale(0)
-            other.sync(other._correct_state)
-            while client.nthreads():
-                pass
-
-        model = LinearClassifier(solver=LBFGS(), callbacks=[leave])
-        with pytest.raises(RuntimeError, match=r"had no worker for 1 seconds: all are lost"):
-            model.fit(*in_chunks(X, y))
-        assert not hasattr(model, "coef_")
-        with pytest.raises(RuntimeError, match=r"no workers; start some"):
-            model.fit(*in_chunks(X, y))
 
 
 @pytest.mark.processes

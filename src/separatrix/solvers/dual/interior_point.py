@@ -76,6 +76,7 @@ class InteriorPoint(DualSolver):
     """
 
     name = "InteriorPoint"
+    draws = False
 
     def check(self, objective: Objective) -> None:
         """Like all dual solvers; also bounded alphas and small systems."""

@@ -85,6 +85,7 @@ class ProximalPoint(DualSolver):
     """
 
     name = "ProximalPoint"
+    draws = False
     takes_offset = True
     needs_rows_in_memory = False
 
