@@ -12,6 +12,7 @@ from source_kinds import SOURCES, data, every_source
 
 import separatrix
 from separatrix import FisherScoring, LinearClassifier, certify, diagnose
+from separatrix.models.formula import formula_of
 
 
 def table(n=40, d=3, seed=0, separated=False):
@@ -256,3 +257,17 @@ def test_an_offset_is_added_to_scores():
     np.testing.assert_allclose(probability.mean(), y.mean(), rtol=1e-10)
     with pytest.raises(ValueError, match="fitted with an offset"):
         clf.predict(X)
+
+
+def test_exports_have_the_intercept_of_predictions():
+    X, y = table(60)
+    y[:40] = 0
+    formula = formula_of(firth().fit(X, y))
+    clf = firth().fit(X, y)
+    np.testing.assert_array_equal(formula.intercept, clf.intercept_flic_)
+
+
+@pytest.mark.parametrize("name", ["bias_reduction", "soft_labels"])
+def test_a_search_refuses(name):
+    with pytest.raises(TypeError, match=f"has no parameter '{name}'.*use LinearClassifier"):
+        separatrix.LinearClassifierCV(**{name: "firth"})
