@@ -135,6 +135,7 @@ class OtherValues(Exponential):
     [
         ("logistic", {"solver": sx.LBFGS()}), ("logistic", {"solver": sx.Newton(direct_weights=1)}),
         ("squared", {}), ("squared_hinge", {"standardize": True}), ("hinge", {}),
+        ("logistic", {"class_weight": "balanced"}), ("hinge", {"class_weight": {1: 3.0}}),
     ],
     ids=repr,
 )  # fmt: skip

@@ -191,7 +191,7 @@ class LinearModel(TrainingRows):
         held_out = objective.source.validation
         if held_out is None or settings.stop.validation is not None:  # which has the same column
             return settings
-        watch = ValidationLoss(objective.loss, held_out)
+        watch = ValidationLoss(objective.loss.unweighted, held_out)
         return replace(settings, watchers=(*settings.watchers, watch))
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
@@ -214,7 +214,7 @@ class LinearModel(TrainingRows):
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
-        loss = loss_for(settings.loss, source)
+        loss = loss_for(settings.loss, source, self.class_weight)
         if self.prior_correction:
             check_correctable(self, loss)
         return Objective(loss, settings.penalty, source, self.fit_intercept)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data import Source
 from ..data.indicator import is_indicator, label_names
+from ..data.validation import ClassWeight, class_weights
 from ..losses import Loss
 from ..losses.multilabel import multilabel
 from ..numeric import checks
@@ -15,9 +16,28 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 
 
-def loss_for(loss: Loss, source: Source) -> Loss:
+def loss_for(loss: Loss, source: Source, class_weight: ClassWeight = None) -> Loss:
     """The form of a loss for two classes, for more, or for several labels per row."""
-    return multilabel(loss) if source.multilabel else loss.for_classes(len(source.classes))
+    if not source.multilabel:
+        return loss.for_classes(len(source.classes))
+    return multilabel(loss, None if class_weight is None else label_weights(source, class_weight))
+
+
+def label_weights(source: Source, class_weight: ClassWeight) -> Array:
+    """Weights of the rows without each label and with it, (q, 2), whose weighted mean is 1."""
+    total, classes, found = source.weight_sum, np.array([0, 1]), []
+    for having in source.class_weight_sums().tolist():
+        sums = np.array([total - having, having])
+        # As if there were one row with the label and one without it.
+        each = class_weights(class_weight, classes, classes, sums)
+        if not each.all():
+            raise ValueError(
+                f"class_weight={class_weight!r}: expected weights above 0 for rows with several "
+                "labels each"
+            )
+        each /= each.max()
+        found.append(each * (total / (each @ sums)))
+    return np.array(found)
 
 
 def note_labels(model: Any, source: Source) -> None:
@@ -31,10 +51,10 @@ def note_labels(model: Any, source: Source) -> None:
             f"{name} does not take rows with several labels each: use LinearClassifier, or fit to "
             "one label at a time"
         )
-    if model.class_weight is not None:
+    if model.class_weight is not None and not model._weighs_labels:
         raise ValueError(
-            f"class_weight={model.class_weight!r} is for classes that exclude each other, and "
-            "here rows have several labels each: weigh the rows with sample_weight, or use "
+            f"class_weight={model.class_weight!r}: {name} takes it for classes that exclude each "
+            "other, and here rows have several labels each: use LinearClassifier, or "
             f"scikit-learn's OneVsRestClassifier({name}(class_weight=...))"
         )
     if model.warm_start and hasattr(model, "coef_") and not labels.same_as(before):
@@ -60,6 +80,11 @@ def labels_of_stream(model: Any, y: Any, classes: Any, first: bool) -> AnyArray 
                 "row may have several: pass an indicator matrix, (n, q)"
             )
         return None
+    if model.class_weight is not None:
+        raise ValueError(
+            f"class_weight={model.class_weight!r}: for rows with several labels each, fit needs "
+            "all rows at once to weigh the labels: leave it out, or call fit"
+        )
     names = label_names(y)
     if not first and before is None:
         raise ValueError(

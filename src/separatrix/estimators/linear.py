@@ -40,7 +40,8 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     whose labels are all right. A label that all rows have, or none, is predicted so, with a
     warning: its weights are 0, and its bias is 1 or -1, or 1000 or -1000 if the loss only
     approaches its minimum. ``partial_fit`` learns all columns of the matrix, and later calls need
-    the same columns. ``class_weight`` is not for such rows.
+    the same columns. ``class_weight`` weighs rows without a label (0) and with it (1), label by
+    label.
 
     Parameters
     ----------
@@ -105,7 +106,8 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights. They change the probabilities: to find
-        more of a rare class, a threshold (``set_decision``) does not.
+        more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
+        dict of 0 and 1 for all labels, or "balanced" for each label by itself.
     prior_correction : bool
         With ``class_weight`` and the logistic loss, subtract the logarithms of the class weights
         from ``intercept_`` after the fit, so that probabilities are those of the rows without class
@@ -241,6 +243,8 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     >>> clf.gap_ <= 1e-6 * clf.objective_
     True
     """
+
+    _weighs_labels = True
 
     @translating
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,8 @@ class TrainingRows(LinearPredictor):
     prior_correction: bool = False
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
+    _weighs_labels = False
+    """Whether ``class_weight`` is for such rows, too."""
 
     def _source(
         self,
@@ -74,7 +76,9 @@ class TrainingRows(LinearPredictor):
         if self._takes_labels and classes is None and is_indicator(y):
             source = indicator_source(rows, y, sample_weight, n_jobs)
             note_labels(self, source)
-            return source
+            if self.class_weight is None or source.multilabel:
+                return source
+            return cast(ArraySource, reweighted(source, self.class_weight))
         self.__dict__.pop("_labels", None)
         source = array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
@@ -98,7 +102,7 @@ class TrainingRows(LinearPredictor):
         check_classes(source.classes, source.target)
         source = placed_source(source, self.device)
         self._keep_reading(source)
-        if self.class_weight is None:
+        if self.class_weight is None or source.multilabel:
             return source
         weighed = reweighted(source, self.class_weight)
         if self.prior_correction and source.labels is None:

@@ -14,6 +14,7 @@ from ._compiled import _loops
 from .dispatch import compiled
 
 BlockSum = _loops.BlockSum
+FEW_COLUMNS = 8  # for more, scores and products of all columns in one read are as fast
 OFFSETS, RANGE, ORDER = (_loops.csr_flaws[name] for name in ("offsets", "range", "order"))
 
 
@@ -37,8 +38,35 @@ def batch_pass(
     number = compiled(loss)
     if number is not None:
         return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, float32_sums)
+    s, own = scores(rows, W), loss.column_loss
+    if loss.weighs_columns and own is not None and len(W) <= FEW_COLUMNS:
+        number = compiled(own)
+        if number is not None:
+            return _column_by_column(rows, number, s, y, loss, W, weight, gradient)
     product = partial(transpose_product, rows)
-    return batch_in_parts(scores(rows, W), y, loss, weight, gradient, curvature, product)
+    return batch_in_parts(s, y, loss, weight, gradient, curvature, product)
+
+
+def _column_by_column(
+    rows: RowArrays,
+    number: int,
+    s: Array,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    weight: Array | None,
+    gradient: Array | None,
+) -> tuple[float, float]:
+    """``batch_pass`` of a loss that weighs its columns, by the loop for two classes."""
+    each, value = np.asarray(loss.column_weights(y)), 0.0
+    if weight is not None:
+        each = each * weight[:, None]
+    for c in range(len(W)):
+        own = None if gradient is None else gradient[c, None]
+        signs, weights = y[:, c].astype(np.float64), np.ascontiguousarray(each[:, c])
+        value += _loops.batch_pass(rows, number, signs, weights, W[c, None], own, None, False)[0]
+    wrong = loss.mistakes(y, s)
+    return value, float(np.count_nonzero(wrong) if weight is None else weight @ wrong)
 
 
 def batch_blocks(

@@ -20,6 +20,8 @@ COMPILED: dict[type[Loss], int] = {
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
     number = COMPILED.get(type(loss))
+    if loss.weighs_columns:
+        return None
     if number is None and (own := loss.column_loss) is not None and own is not loss:
         inner = compiled(own)
         return None if inner is None else _loops.joint_ids["columns"] + inner

@@ -35,6 +35,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,7 +51,7 @@ from .margin import (
     ZeroOne,
 )
 from .multiclass import CrammerSinger, Joint, JointPerceptron, Softmax
-from .multilabel import MultiLabel
+from .multilabel import MultiLabel, WeightedMultiLabel
 from .one_vs_rest import ONE_VS_REST, OneVsRest
 
 __all__ = [
@@ -125,12 +126,31 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
     OneVsRest(binary=Logistic())
     """
     form = data.get("multiclass") if isinstance(data, Mapping) else None
+    weights = None
     if form is True or (isinstance(form, str) and form in SUMS):
-        data = {key: value for key, value in data.items() if key != "multiclass"}
+        weights = data.get("weights") if form == "multilabel" else None
+        own = ("multiclass",) if weights is None else ("multiclass", "weights")
+        data = {key: value for key, value in data.items() if key not in own}
     loss = registry.from_dict(Loss, data)
+    if weights is not None and loss.column_loss is not None:
+        return WeightedMultiLabel(loss.column_loss, _pairs(weights))
     if isinstance(form, str) and form in SUMS and loss.column_loss is not None:
         return SUMS[form](loss.column_loss)
     return loss.multiclass() if form else loss
+
+
+def _pairs(weights: Any) -> tuple[tuple[float, float], ...]:
+    """Weights of labels from a file; ValueError unless they are two positive numbers for each."""
+    found = [tuple(pair) for pair in weights if isinstance(pair, (list, tuple))] if isinstance(
+        weights, (list, tuple)
+    ) else []  # fmt: skip
+    numbers = [value for pair in found for value in pair]
+    sound = all(isinstance(value, float) and 0.0 < value < math.inf for value in numbers)
+    if not found or len(found) < len(weights) or not sound or {*map(len, found)} != {2}:
+        raise ValueError(
+            "weights of labels: expected a list with two numbers above 0 for each label"
+        )
+    return tuple((first, second) for first, second in found)
 
 
 def get_loss(loss: str | Loss) -> Loss:

@@ -59,6 +59,8 @@ class Loss(Registered):
     """Whether only differences of scores matter, so that biases are normalised to sum to 0."""
     several_labels: ClassVar[bool] = False
     """Whether samples may have several labels, so that y has a column of -1 and +1 for each."""
+    weighs_columns: ClassVar[bool] = False
+    """Whether the terms of ``column_loss`` have weights, ``column_weights``."""
     homogeneous: ClassVar[bool] = False
     """Whether scaling scores by c > 0 scales the loss by c, so that weights of 0 are a minimum."""
     log_likelihood: ClassVar[bool] = False
@@ -115,6 +117,15 @@ class Loss(Registered):
         the classes.
         """
         return None
+
+    @property
+    def unweighted(self) -> Loss:
+        """The same without ``column_weights``, as held-out samples are measured."""
+        return self
+
+    def column_weights(self, y: AnyArray) -> Array | float:
+        """Weights of the terms of ``column_loss``; broadcast with the scores."""
+        return 1.0
 
     def signs(self, y: AnyArray, scores: Array) -> Array:
         """Factors that turn scores into margins of ``column_loss``; broadcast with the scores."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numeric.types import AnyArray, Array
-from .base import Loss
+from .base import Entries, Loss
 from .one_vs_rest import OneVsRest
 
 
@@ -87,12 +87,82 @@ class MultiLabel(OneVsRest):
         return lambda scores: np.log(probability(scores))
 
 
-def multilabel(loss: Loss) -> MultiLabel:
-    """The form of a loss for an indicator matrix of labels."""
+@dataclass(frozen=True)
+class WeightedMultiLabel(MultiLabel):
+    """``MultiLabel`` with a weight for every label and whether a sample has it.
+
+    The mean of the weights of a label over the samples is 1, so that each term is the weighted mean
+    of a two-class problem with class weights.
+    """
+
+    weights: tuple[tuple[float, float], ...] = ()
+    """For each label, the weights of samples without it and with it."""
+
+    weighs_columns = True
+    homogeneous = MultiLabel.homogeneous
+    dual_range = MultiLabel.dual_range  # of a term: multiplied by its weight
+    constant_curvature = None
+
+    @property
+    def max_curvature(self) -> float | None:  # type: ignore[override]
+        """That of the two-class loss, times the largest weight."""
+        own = self.binary.max_curvature
+        return None if own is None else own * max(map(max, self.weights))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``MultiLabel``, and the weights."""
+        return {**super().to_dict(), "weights": [list(pair) for pair in self.weights]}
+
+    def column_weights(self, y: AnyArray) -> Array:
+        """(n, q)."""
+        without, having = np.array(self.weights).T
+        found: Array = np.where(y > 0, having, without)
+        return found
+
+    @property
+    def unweighted(self) -> MultiLabel:
+        """All weights 1."""
+        return MultiLabel(self.binary)
+
+    def steepness(self, mean: float) -> float:
+        """The gradient is at most the largest weight times that without weights."""
+        least, most = min(map(min, self.weights)), max(map(max, self.weights))
+        return most * super().steepness(mean / least)
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Weighted sum of the two-class losses over the labels."""
+        value: Array = (self.column_weights(y) * self.binary.phi(y * scores)).sum(axis=1)
+        return value
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Derivative of each label's loss."""
+        return self.column_weights(y) * super().gradient(y, scores)
+
+    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
+        """Curvature of each label's loss times V."""
+        return self.column_weights(y) * super().curvature_product(y, scores, V)
+
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """Second derivatives, which are 0 between different labels."""
+        curvature = self.column_weights(y) * self.binary.model_curvature(y * scores)
+        return lambda a, b: curvature[:, a] if a == b else None
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Diagonal: second derivatives are 0 between different labels."""
+        return np.diag(weight @ (self.column_weights(y) * self.binary.curvature(y * scores)))
+
+
+def multilabel(loss: Loss, weights: Array | None = None) -> MultiLabel:
+    """The form of a loss for an indicator matrix of labels.
+
+    ``weights`` (q, 2) are those of the samples without each label and with it.
+    """
     own = loss.for_classes(2).column_loss
     if own is None:
         raise ValueError(
             f"{loss!r} has no form for two classes, so it cannot be summed over the columns of an "
             "indicator matrix; use a MarginLoss such as 'logistic' or 'hinge'"
         )
-    return MultiLabel(own)
+    if weights is None:
+        return MultiLabel(own)
+    return WeightedMultiLabel(own, tuple((first, second) for first, second in weights.tolist()))

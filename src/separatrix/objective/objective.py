@@ -93,8 +93,13 @@ class Objective(DataFacts):
             raise TypeError(f"{self.loss!r} is not a sum over classes, each against the rest")
         y = signs_of(self.in_memory.y, number)
         source = self.in_memory.with_labels(y, np.array([False, True]))
+        if self.loss.weighs_columns:
+            each = self.loss.column_weights(self.in_memory.y)
+            source = source.with_weight(source.weights * np.asarray(each)[:, number])
         own = replace(self, loss=loss, source=with_offset_column(source, number))
-        own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
+        own._known.row_norm2 = self._known.row_norm2
+        if not self.loss.weighs_columns:
+            own._known.moments = self._known.moments
         return own
 
     def on_rows(self, source: Source) -> Objective:
@@ -168,7 +173,7 @@ class Objective(DataFacts):
     def value_at_zeros(self) -> float:
         """J at weights of 0, where all rows have the same loss: without an offset, no read."""
         k = self.shape[0]
-        if self.source.has_offset:
+        if self.source.has_offset or self.loss.weighs_columns:
             return self.value(np.zeros(self.shape))[0]
         label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         if self.source.multilabel:
@@ -187,7 +192,7 @@ class Objective(DataFacts):
         if loss is None and self.loss.log_likelihood:  # all classes are as probable
             gradient = self.row_sum / len(W) - self.class_sums
             return self._evaluation(total * np.log(len(W)), gradient, W, total)
-        if loss is None:
+        if loss is None or self.loss.weighs_columns:
             return self.value_and_gradient(W)
         sums = self.class_sums
         against = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - self.row_sum

@@ -185,7 +185,8 @@ class HessianProduct(Sum[tuple[Array]]):
         if found is not None:
             return (found,)
         # The columns of a quadratic loss have the same curvature, at any score.
-        if own is not None and (len(self.W) == 1 or own.constant_curvature is not None):
+        same = own is not None and own.constant_curvature is not None
+        if own is not None and (len(self.W) == 1 or (same and not self.loss.weighs_columns)):
             curvature = curvature_of(block, own, self.W[:1])(0, 0)
             rows.hessian_product(np.asarray(curvature), self.V, product)
             return (product,)

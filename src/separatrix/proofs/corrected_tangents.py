@@ -107,6 +107,10 @@ def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
         if binary.spares:
             conjugates, distances = np.where(alpha >= 0.0, conjugates, np.inf), alpha
         steepness = np.abs(0.5 * alpha - 1.0)
+    if loss.weighs_columns:  # of a loss c * phi: c * alpha, whose conjugate is c * phi*
+        c = loss.column_weights(y)
+        conjugates, alpha, distances = c * conjugates, c * alpha, c * distances
+        curvature = c * curvature
     return Corrected(conjugates.sum(axis=1), -sign * alpha, distances, curvature, steepness)
 
 

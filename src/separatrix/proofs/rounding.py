@@ -233,13 +233,17 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
         sign, binary = loss.signs(block.y, high), loss.column_loss
         assert binary is not None
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        slopes = -block.weights[:, None] * a * sign
+        conjugates, weight = binary.conjugate(a), block.weights[:, None]
+        if loss.weighs_columns:
+            each = loss.column_weights(block.y)
+            conjugates, weight = each * conjugates, each * weight
+        slopes = -weight * a * sign
         sums = Pair(*block.rows.compensated_transpose_product(slopes))
-        conjugates = _weighted(block, binary.conjugate(a).sum(axis=1))
+        total = _weighted(block, conjugates.sum(axis=1))
         if (offset := block.rows.offset) is not None:
-            conjugates -= _exact_dot(slopes, offset)
+            total -= _exact_dot(slopes, offset)
         losses = loss_of_pairs(loss, block.y, high, low)
-        return _weighted(block, losses), conjugates, sums
+        return _weighted(block, losses), total, sums
 
 
 def _exact_dot(slopes: Array, offset: Array) -> float:
@@ -264,5 +268,6 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     binary = loss.column_loss
     if binary is not None and binary.has_curvature:  # the loss of a near-perfect fit
         sign = loss.signs(y, high)
-        losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
+        curvature = loss.column_weights(y) * binary.curvature(sign * side)
+        losses += np.sum(0.5 * curvature * low * low, axis=1)
     return np.maximum(losses, 0.0)

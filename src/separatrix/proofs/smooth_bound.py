@@ -312,7 +312,11 @@ def _light_sides(objective: Objective, bias: Array) -> tuple[float, Array]:
     total = objective.row_sum / C if objective.source.multilabel else sums.sum(axis=0)
     ones = sums[1:] if len(bias) == 1 else sums
     # A negative derivative with respect to the bias: too much alpha on the +1 side.
-    light = np.where((bias < 0.0)[:, None], total - ones, ones)
+    others = total - ones
+    if objective.loss.weighs_columns:
+        each = np.asarray(objective.loss.column_weights(np.array([[-1.0], [1.0]])))
+        others, ones = each[0, :, None] * others, each[1, :, None] * ones
+    light = np.where((bias < 0.0)[:, None], others, ones)
     size = np.abs(bias)
     least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
     return float(least), light

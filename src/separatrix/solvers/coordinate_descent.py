@@ -169,8 +169,10 @@ def minimum_on(
     V, total = W.copy(), 0.0
     for c, w in enumerate(W):
         signs = y if len(W) == 1 else signs_of(y, c)
+        weighs = objective.loss.weighs_columns
+        each = np.asarray(objective.loss.column_weights(y))[:, c] if weighs else 1.0
         own = Restricted(
-            binary, signs, share, columns, thresholds, ridge[c, features],
+            binary, signs, share * each, columns, thresholds, ridge[c, features],
             objective.intercept,
         )  # fmt: skip
         centre = columns.means[features]

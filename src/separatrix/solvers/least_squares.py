@@ -148,7 +148,7 @@ class LeastSquares(Solver):
 def is_squared(loss: Loss) -> bool:
     """Whether a loss is the squared loss, for two or more classes."""
     # By exact class: the equations are for (1 - m)^2, not for any quadratic.
-    return type(loss.column_loss) is Squared
+    return type(loss.column_loss) is Squared and not loss.weighs_columns
 
 
 def _centre(objective: Objective) -> tuple[Array, Array]:

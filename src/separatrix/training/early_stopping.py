@@ -55,7 +55,7 @@ class EarlyStopping:
         """For weights of this shape; ``given`` converts a step to those of the given features."""
 
         def mean(step: Step) -> float:
-            losses, _ = held_out.total(Value(loss, shown_weights(given(step))))
+            losses, _ = held_out.total(Value(loss.unweighted, shown_weights(given(step))))
             return losses / held_out.weight_sum
 
         return cls(patience, mean, lambda step: shown_weights(step).copy(), array(*shape))

@@ -141,12 +141,6 @@ def test_score_checks_its_labels():
     )
 
 
-def test_class_weight_is_refused():
-    for given in ("balanced", {0: 1.0, 1: 2.0}):
-        with pytest.raises(ValueError, match=r"class_weight=.*exclude each other.*sample_weight"):
-            LinearClassifier(class_weight=given).fit(X, Y)
-
-
 @pytest.mark.parametrize(
     "fit",
     [

@@ -106,7 +106,7 @@ class LinearClassifierCV(SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     class_weight : dict, "balanced" or None
-        Weights of the classes, times the sample weights.
+        Weights of the classes, times the sample weights; not for rows with several labels.
     prior_correction : bool
         As in :class:`LinearClassifier`; also where a scorer measures a fold. ``scoring="loss"`` is
         the mean with class weights, before the shift.

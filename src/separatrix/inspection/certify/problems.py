@@ -83,7 +83,7 @@ def claimed(claim: Claim, source: Source, W: Array, features: FeatureMap | None 
         rows = mapped(rows, WithColumn(scaling), rows.n_features + 1)
         V = np.column_stack([W[:, :-1], W[:, -1] / scaling, np.zeros(len(W))])
     if not one_vs_rest:
-        loss = loss_for(claim.loss, source)
+        loss = loss_for(claim.loss, source, claim.class_weight)
         return Claimed(claim, source, W, (_problem(claim, loss, rows, V, features),))
     problems = []
     for number in range(k):
@@ -116,7 +116,7 @@ def _problem(
 def _weights_of_classes(claim: Claim, source: Source) -> Array | None:
     """The weight of every class, as the model's library defines it."""
     given: ClassWeight = claim.class_weight
-    if given is None:
+    if given is None or source.multilabel:  # then the loss weighs every label
         return None
     sums = source.total(ClassCounts(len(source.classes)))[0]
     if not claim.counts_rows:
