@@ -82,7 +82,7 @@ def test_the_page_on_separability(capsys):
         ("cluster", ("optimal True", "(3, 2) True")),
         ("offsets", ("optimal", "(intercept)", "True\nTrue ['load' 'age']")),
         ("inference", ("mean texture     -0.3806", "class 1 against 0")),
-        ("bias_reduction", ("no minimum\n", "optimal True\n")),
+        ("bias_reduction", ("no minimum\n", "optimal True\n", "stationary 3.8918")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
         ("course/perceptron", ("[[3. 2.]] [-4.] 9 no mistakes", "cycle", "are overlapping")),
         ("course/descent", ("1.0 oscillating", "-1.5 -1.057", "None 0.0815 35 optimal")),

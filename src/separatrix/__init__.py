@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         CoordinateAscent,
         CoordinateDescent,
         DualAscent,
+        FisherScoring,
         GradientDescent,
         InteriorPoint,
         LeastSquares,
@@ -92,6 +93,7 @@ __all__ = [
     "DualAscent",
     "ElasticNet",
     "Finding",
+    "FisherScoring",
     "ForestDisplay",
     "GradientDescent",
     "GroupLasso",
@@ -179,8 +181,8 @@ _WHERE = {
         "separation": "Separability separability",
         "solvers": (
             "LBFGS BatchPerceptron CoordinateAscent CoordinateDescent DualAscent "
-            "GradientDescent InteriorPoint LeastSquares LinearProgram Newton ProximalNewton "
-            "ProximalPoint Rosenblatt Solver Step"
+            "FisherScoring GradientDescent InteriorPoint LeastSquares LinearProgram Newton "
+            "ProximalNewton ProximalPoint Rosenblatt Solver Step"
         ),
         "training.any_function": "Descent gradient_descent",
         "training.checkpoint": "Checkpoint",

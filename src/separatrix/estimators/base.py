@@ -120,7 +120,8 @@ class LinearModel(TrainingRows):
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> tuple[Objective, Result]:
         settings = self._checked_settings()
-        self.__dict__.pop("decision_", None)
+        for name in ("decision_", "intercept_flic_"):
+            self.__dict__.pop(name, None)
         if is_dask(X) or isinstance(X, Source):
             refuse_offset_beside(offset)
         if is_dask(X):
@@ -144,8 +145,8 @@ class LinearModel(TrainingRows):
         return objective, result
 
     @property
-    def _relabels(self) -> bool:
-        """Whether rows are trained on as weighted copies with other labels."""
+    def _own_objective(self) -> bool:
+        """Whether the objective is not a loss on labelled rows plus a penalty."""
         return False
 
     @property
@@ -287,7 +288,7 @@ class LinearModel(TrainingRows):
         self.trace_ = Trace(
             solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
             source.classes.ravel(), W, seed, source.length, source.weight_sum, state,
-            features=settings.features, parts=source.parts, relabelled=self._relabels,
+            features=settings.features, parts=source.parts, own_objective=self._own_objective,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,

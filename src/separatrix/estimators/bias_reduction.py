@@ -3,20 +3,153 @@
 "mdypl" maximises the likelihood of labels that are pulled towards 1/2, ``a y + (1 - a) / 2`` with
 ``a = m / (m + p)`` for m rows and p coefficients (P. Sterzinger and I. Kosmidis, Diaconis-Ylvisaker
 prior penalized likelihood for p/n -> kappa in (0, 1) logistic regression, arXiv 2311.07419, 2023).
+"firth" maximises the likelihood with Firth's penalty (``objective/firth.py``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ..data import Source
 from ..data.weighted_copies import SmoothedLabels, WeightedCopies
 from ..losses import Loss
+from ..numeric.dependent import Dependence, dependences
+from ..numeric.types import Array
+from ..objective import Objective
+from ..objective.firth import FirthObjective, balancing_shift
 from ..penalties import L2, Penalty
+from ..solvers import FisherScoring, Solver
+from ..training.minimize import Result
+from .base import FitSettings
+from .minimizer import LossModel
 from .penalty_parameters import DEFAULT_L2
+from .soft_labels import refuse_labelled_rows, soft_rows
 
-METHODS = ("mdypl",)
+METHODS = ("mdypl", "firth")
+MOST_COEFFICIENTS = 4000  # whose information is in memory
+NAMED = 5  # features in a sentence
+
+
+class BiasReduced(LossModel):
+    """A classifier that may be fitted to probabilities, or with a reduced bias."""
+
+    l1: Any
+    l2: Any
+    soft_labels: bool
+    bias_reduction: Any
+
+    @property
+    def _own_objective(self) -> bool:
+        return bool(self.soft_labels) or self.bias_reduction is not None
+
+    @property
+    def _firth(self) -> bool:
+        return bool(self.bias_reduction == "firth")
+
+    @property
+    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
+        return partial(soft_rows, self) if self.soft_labels else super()._labelled_rows
+
+    def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
+        if self.soft_labels:
+            refuse_labelled_rows(source)
+        return super()._given_source(source, y, sample_weight)
+
+    def _as_trained(self, source: Source) -> Source:
+        if self.bias_reduction is None:
+            return source
+        check_two_classes(source, self.bias_reduction)
+        return source if self._firth else smoothed(source, self.fit_intercept)
+
+    def _loss_settings(self, loss: Loss, penalty: Penalty) -> FitSettings:
+        settings = super()._loss_settings(loss, penalty)
+        if not self._firth:
+            return settings
+        return replace(settings, stop=replace(settings.stop, prove=False))  # J is not convex
+
+    def _asks_by_row(self) -> bool:
+        # Firth: a feature that no row stores is an error, and is not left out.
+        return self._firth or super()._asks_by_row()
+
+    def _standardized(self, settings: FitSettings, source: Source) -> tuple[FitSettings, Source]:
+        """Fisher scoring standardises by itself, and its result does not depend on it."""
+        return (settings, source) if self._firth else super()._standardized(settings, source)
+
+    def _objective(self, settings: FitSettings, source: Source) -> Objective:
+        found = super()._objective(settings, source)
+        if not self._firth:
+            return found
+        objective = FirthObjective(found.loss, found.penalty, source, found.intercept)
+        self._check_rank(objective)
+        return objective
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if not self._firth:
+            return super()._solver(objective, partial)
+        if isinstance(self.solver, FisherScoring):
+            return self.solver
+        if self.solver != "auto":
+            raise ValueError(
+                f"bias_reduction='firth' has a solver of its own, got solver={self.solver!r}: "
+                "leave it out"
+            )
+        return FisherScoring(reason="the likelihood has Firth's penalty")
+
+    def _check_rank(self, objective: FirthObjective) -> None:
+        """Refuse rows that do not determine all coefficients: the information is singular."""
+        likelihood, source = objective.likelihood, objective.source
+        p, n = likelihood.size, source.n_rows
+        if getattr(source, "weight_power", 0):
+            raise ValueError(
+                "bias_reduction='firth' takes sample weights as numbers of rows, and these are "
+                "beyond 1e-120 or 1e120: scale them"
+            )
+        if p > MOST_COEFFICIENTS:
+            raise ValueError(
+                f"bias_reduction='firth' keeps a matrix of {p} x {p} numbers in memory; expected "
+                f"at most {MOST_COEFFICIENTS} coefficients: use bias_reduction='mdypl', or l2 > 0"
+            )
+        if n < p:
+            raise ValueError(
+                f"{n} rows cannot determine {p} coefficients: bias_reduction='firth' needs rows "
+                "of full rank; use bias_reduction='mdypl', or l2 > 0"
+            )
+        information = likelihood.information(np.zeros(p))
+        mean, deviation = objective.moments
+        constant = np.flatnonzero(
+            deviation == 0.0 if objective.intercept else np.hypot(mean, deviation) == 0.0
+        )
+        information[constant] = information[:, constant] = 0.0  # of these the rest is rounding
+        if bad := dependences(information):
+            raise ValueError(self._of_dependence(bad[0], source.n_features))
+
+    def _of_dependence(self, bad: Dependence, d: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        encoding = getattr(self.__dict__.get("_reading"), "encoding", None)
+        names = names if encoding is None else encoding.coef_names
+        names = [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
+        words = [*map(repr, names), "the intercept"]
+        of = [words[at] for at in bad.others.tolist()]
+        more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
+        alone = "constant" if self.fit_intercept else "0 in every row"
+        text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else alone
+        return (
+            f"the coefficient of {words[bad.variable]} is not determined: it is {text}; leave the "
+            "feature out, or use bias_reduction='mdypl' or l2 > 0"
+        )
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        super()._finish(objective, result)
+        if isinstance(objective, FirthObjective) and self.fit_intercept:
+            likelihood = objective.likelihood
+            shift = balancing_shift(likelihood, likelihood.variables(result.weights))
+            self.intercept_flic_: Array = self.intercept_ + shift
 
 
 def check_bias_reduction(clf: Any, loss: Loss) -> str | None:
@@ -78,11 +211,19 @@ def smoothed(source: Source, intercept: bool) -> Source:
     return WeightedCopies(source, SmoothedLabels(0.5 * p / (rows + p)))
 
 
-def refuse_relabelled(clf: Any, what: str) -> None:
+def refuse_chunks(clf: Any) -> None:
+    """Refuse ``partial_fit``."""
+    if clf._own_objective:
+        raise ValueError(
+            "partial_fit is not for soft_labels or bias_reduction, which need all rows: call fit"
+        )
+
+
+def refuse_own_objective(clf: Any, what: str) -> None:
     """Refuse a model whose rows were not trained on with the labels as given."""
-    if getattr(clf, "_relabels", False):
+    if getattr(clf, "_own_objective", False):
         method = "soft_labels=True" if clf.soft_labels else f"bias_reduction={clf.bias_reduction!r}"
         raise ValueError(
-            f"{what} compares a fit with its objective on labelled rows, and {method} minimises "
-            "another one, for which gap_ is the proof; fit without it"
+            f"{what} compares a fit with its objective on labelled rows, and {method} has another "
+            "objective: fit without it"
         )

@@ -16,6 +16,9 @@ ADVICE = {
     "alpha": f"{MEAN}: for SGDClassifier's alpha, l2 = alpha / 2",
     "alphas": f"{MEAN}: LinearClassifierCV(l2s=[...]), with l2 = alpha / n for RidgeClassifierCV",
     "l2": "LinearClassifierCV searches l2: give l2s=[...], or use LinearClassifier(l2=...)",
+    "bias_reduction": "it takes the place of the penalty that LinearClassifierCV searches; use "
+    "LinearClassifier(bias_reduction=...)",
+    "soft_labels": "LinearClassifierCV needs labels; use LinearClassifier(soft_labels=True)",
     "l1_ratio": "give l1 and l2, or search both by LinearClassifierCV(l1_ratio=...)",
     "eta0": "the size of steps is learning_rate",
     "n_iter": "the number of passes is max_iter",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from ..data import Source
 from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
 from ..penalties import Penalty
@@ -15,15 +13,15 @@ from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
 from .base import AllOrNothing, FitSettings
-from .bias_reduction import check_bias_reduction, check_two_classes, no_penalty, smoothed
+from .bias_reduction import BiasReduced, check_bias_reduction, no_penalty, refuse_chunks
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
-from .soft_labels import check_soft_labels, refuse_labelled_rows, soft_rows
+from .soft_labels import check_soft_labels
 from .sparse import SparseModel
 
 
-class LinearClassifier(StreamModel, SparseModel):
+class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -127,10 +125,12 @@ class LinearClassifier(StreamModel, SparseModel):
         0 to 1, or of every class, (n, k), with rows that sum to 1. For the logistic loss and
         softmax, with X in memory. The loss is the cross-entropy: each row counts as a copy with
         each label, weighted by its probability, and ``classes_`` are the numbers from 0.
-    bias_reduction : None or "mdypl"
-        "mdypl", for the logistic loss of two classes: in place of a penalty, labels are pulled
-        towards 1/2, so that the estimate is finite for every data set. ``l2`` is then 0: leave it
-        out. See docs/bias_reduction.md.
+    bias_reduction : None, "mdypl" or "firth"
+        For the logistic loss of two classes, in place of a penalty: ``l2`` is then 0, leave it out.
+        The estimate is finite for every data set. "mdypl": labels are pulled towards 1/2, a convex
+        problem with a proof. "firth": the likelihood has Firth's penalty, ``log|I| / 2`` with the
+        expected information I; ``objective_`` is the negative of it divided by the rows, ``gap_``
+        is None, and predictions use ``intercept_flic_``. See docs/bias_reduction.md.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -166,19 +166,25 @@ class LinearClassifier(StreamModel, SparseModel):
     solver_ : Solver
         The solver used; its repr gives the reason if "auto" chose it.
     stop_ : str
-        "optimal" (``gap_`` is within ``tol``), "tol" (no more progress; without proof), "closed
-        form" (also without proof), "no progress" (rounding, or the solver, allows no smaller gap),
+        "optimal" (``gap_`` is within ``tol``), "stationary" (of ``bias_reduction="firth"``: the
+        gradient is 0, up to ``tol`` standard errors), "tol" (no more progress; without proof),
+        "closed form" (also without proof), "no progress" (rounding, or the solver, allows no
+        smaller gap),
         "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
         its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
         loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or
         "interrupted".
     converged_ : bool
-        Whether ``stop_`` is "optimal", "closed form", "tol" or "no mistakes".
+        Whether ``stop_`` is "optimal", "closed form", "stationary", "tol" or "no
+        mistakes".
     coef_ : array (1, d), or (k, d) for k > 2 classes, or (q, d) for q labels
         Weights, for the features as given.
     intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
+    intercept_flic_ : array (1,)
+        With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
+        probability of the training rows is the share of the larger class.
     prior_shift_ : array (1,) or (k,)
         With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
@@ -300,8 +306,6 @@ class LinearClassifier(StreamModel, SparseModel):
         scores: (n,) for two classes, to the score of the larger one, else (n, k). Then predictions
         need it, too.
         """
-        if self.soft_labels:
-            refuse_labelled_rows(X)
         with memory_released(), AllOrNothing(self):
             objective, result = self._fit(X, y, sample_weight, offset)
             self._finish(objective, result)
@@ -319,11 +323,7 @@ class LinearClassifier(StreamModel, SparseModel):
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
-        if self._relabels:
-            raise ValueError(
-                "partial_fit is not for soft_labels or bias_reduction, which need all rows: call "
-                "fit"
-            )
+        refuse_chunks(self)
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
@@ -355,20 +355,6 @@ class LinearClassifier(StreamModel, SparseModel):
         example = "set_params(penalty=ElasticNet(l1=0.01))"
         super().set_params(**self._with_nested("penalty", params, example))
         return self
-
-    @property
-    def _relabels(self) -> bool:
-        return bool(self.soft_labels) or self.bias_reduction is not None
-
-    @property
-    def _labelled_rows(self) -> Callable[[Any, Any, Any], Source]:
-        return partial(soft_rows, self) if self.soft_labels else super()._labelled_rows
-
-    def _as_trained(self, source: Source) -> Source:
-        if self.bias_reduction is None:
-            return source
-        check_two_classes(source, self.bias_reduction)
-        return smoothed(source, self.fit_intercept)
 
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)

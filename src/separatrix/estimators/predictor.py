@@ -55,6 +55,7 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
     _reading: Reading
     _labels: LabelColumns
     prior_shift_: Array
+    intercept_flic_: Array
 
     @property
     def _label_columns(self) -> LabelColumns | None:
@@ -72,12 +73,14 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
         return None if k == 2 and not self._has_labels else k
 
     def _weights(self) -> Array:
-        return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
+        """The weights of predictions."""
+        intercept = self.__dict__.get("intercept_flic_", self.intercept_)
+        return np.concatenate([dense(self.coef_), intercept[:, None]], axis=1)
 
     def _minimum(self) -> Array:
-        """The weights at which training ended, before any shift by ``prior_correction``."""
+        """The weights at which training ended, before any shift of the intercept."""
         W = self._weights()
-        W[:, -1] -= self.__dict__.get("prior_shift_", 0.0)
+        W[:, -1] = self.intercept_ - self.__dict__.get("prior_shift_", 0.0)
         return W
 
     def sparsify(self) -> Self:

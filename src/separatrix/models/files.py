@@ -27,7 +27,8 @@ DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "int
 """Attributes that other attributes determine."""
 OPTIONAL = (
     "feature_names_in_", "unknown_categories_", "_reading", "loo_check_", "l2_path_", "l1_",
-    "strength_", "l1_ratio_", "decision_", "_labels", "_with_offset", "prior_shift_",
+    "strength_", "l1_ratio_", "decision_", "_labels", "prior_shift_", "_with_offset",
+    "intercept_flic_",
 )  # fmt: skip
 """Attributes that a fit may leave out."""
 LATER: dict[type[Any], tuple[str, ...]] = {

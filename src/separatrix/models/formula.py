@@ -156,7 +156,8 @@ def formula_of(model: Any) -> Formula:
             "not know: call set_decision() without arguments first, or use separatrix.save"
         )
     return Formula(
-        tuple(columns), tuple(types), tuple(features), dense(last.coef_), last.intercept_,
+        tuple(columns), tuple(types), tuple(features), dense(last.coef_),
+        getattr(last, "intercept_flic_", last.intercept_),
         last.classes_, probability, decision.score or 0.0, costs, several,
     )  # fmt: skip
 

@@ -152,8 +152,9 @@ def _check_weights(estimator: Any) -> None:
     check_sparse_weights(coef)
     d = coef.shape[1]
     array(k)("intercept_", estimator.intercept_)
-    if hasattr(estimator, "prior_shift_"):
-        array(k)("prior_shift_", estimator.prior_shift_)
+    for name in ("prior_shift_", "intercept_flic_"):
+        if hasattr(estimator, name):
+            array(k)(name, getattr(estimator, name))
     _check_reading(estimator, getattr(estimator, "_reading", None), d)
     zero = getattr(estimator, "_zero", None)
     if zero is not None:

@@ -11,6 +11,7 @@ from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import InteriorPoint
 from .dual.proximal_point import ProximalPoint
 from .dual_ascent import DualAscent
+from .fisher_scoring import FisherScoring
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
 from .least_squares import LeastSquares
@@ -26,6 +27,7 @@ __all__ = [
     "CoordinateAscent",
     "CoordinateDescent",
     "DualAscent",
+    "FisherScoring",
     "GradientDescent",
     "InteriorPoint",
     "LeastSquares",

@@ -56,6 +56,8 @@ class Step(NamedTuple):
     """The solver's estimate of how much J can still decrease, if it has one."""
     lower_bound: float | None = None
     """A proven lower bound on the minimum of J, if the solver computes one."""
+    gradient_length: float | None = None
+    """Length of the gradient in standard errors, for an objective that need not be convex."""
     alpha: Callable[[], Array] | None = None
     """Dual variables behind the bound, (n, columns), valid until the next step."""
     gradient: Array | None = None

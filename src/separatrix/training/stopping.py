@@ -32,6 +32,7 @@ TINY = 1e-12  # a smaller J counts as 0
 LEAST_SQUARE = 1e-250  # smaller squares may have underflowed
 ROUNDING = 4e-16  # relative precision of J
 GAP_EVERY = 5  # passes, if a bound costs a read of the data
+SHORTEST = 1e-10  # length of a gradient, in standard errors, that counts as 0
 OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
 
 LIMITS = ("max_iter", "seconds", "validation")  # rows for validation are compared by themselves
@@ -43,9 +44,10 @@ class Stop:
 
     ``tol``: J is proven to be within ``tol * J`` of its minimum, if proofs exist (see
     :mod:`separatrix.proofs.gap`) and ``prove`` enables them, or the solver itself provides a bound.
-    Otherwise J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
-    solver predicts little further decrease. A small change of J alone proves nothing: descent on
-    x^2 with step 1 jumps between -1 and 1 forever and J never changes.
+    If the solver knows the length of the gradient in standard errors (:class:`FisherScoring`), it
+    is at most ``tol``. Otherwise J changed by no more than ``tol * |J|``, **and** the weights
+    barely moved or the solver predicts little further decrease. A small change of J alone proves
+    nothing: descent on x^2 with step 1 jumps between -1 and 1 forever and J never changes.
 
     With ``validation`` the run ends after ``patience`` passes without a smaller loss on these rows.
     It then returns the weights of the pass with the smallest loss, and so does a run that ends
@@ -181,20 +183,24 @@ class StoppingRules:
         patience = None if early is not None else stop.patience
         no_progress = patience is not None and self._no_progress(step, patience)
         optimal = converged = False
-        if stop.tol is not None and (gap is None or gap.waits):
-            converged = self._converged(step, stop.tol)
+        stationary, stuck = self._rests(step)
+        if (gap is None or gap.waits) and step.gradient_length is None:
+            converged = stop.tol is not None and self._converged(step, stop.tol)
         if gap is not None:
             due = converged if gap.waits else iteration % GAP_EVERY == 0
             gap.update(step, iteration, due, last)
             optimal = gap.evaluated == iteration and gap.proven
             converged = converged and gap.exhausted
             no_progress = no_progress or gap.stalled
+        no_progress = no_progress or stuck
         if self.cycles is not None or stop.tol is not None:
             self.earlier, self.before = self.before, self.space.seen(step)
         if stop.no_mistakes and step.mistakes == 0.0:
             return "no mistakes"
         if optimal:
             return "optimal"
+        if stationary:
+            return "stationary"
         if step.solved:
             return "closed form"
         if cycle:
@@ -259,6 +265,15 @@ class StoppingRules:
             return step.predicted_decrease <= max(OPTIMISM * tol, ROUNDING) * size
         least = step.step_scale * np.sqrt(tol) * max(self.space.norm(step), TINY)
         return bool(self.space.distance(step, before) <= least)
+
+    def _rests(self, step: Step) -> tuple[bool, bool]:
+        """Whether a gradient of known length is as short as required; or the weights rest."""
+        if step.gradient_length is None or self.stop.tol is None:
+            return False, False
+        if step.gradient_length <= max(self.stop.tol, SHORTEST):
+            return True, False
+        before = self.before
+        return False, before is not None and np.array_equal(before.weights, step.weights)
 
     def _cycle(self, step: Step, cycles: CycleFinder) -> bool:
         here = self.space.position(step)

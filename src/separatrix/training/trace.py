@@ -99,8 +99,9 @@ class Trace:
     """Number of partitions trained in parallel; such a run cannot be replayed."""
     stop: str | None = None
     """Why the fit ended."""
-    relabelled: bool = False
-    """Whether rows were weighted copies with other labels; such a run cannot be replayed."""
+    own_objective: bool = False
+    """Whether the objective was not a loss on labelled rows plus a penalty: such a run cannot be
+    replayed."""
     _counts: AnyArray | None = None
     """Result of ``strengths`` once there are too many rows to keep."""
     _bytes: int = 0
@@ -232,11 +233,11 @@ class Trace:
         self, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> tuple[ArraySource, Objective]:
         """The rows as given, and the objective."""
-        if self.relabelled:
+        if self.own_objective:
             raise ValueError(
-                "with soft_labels or bias_reduction every row is trained on as weighted copies "
-                "with different labels, and such a run cannot be replayed; history_ has the "
-                "objective of every pass, and callbacks see the weights"
+                "a fit with soft_labels or bias_reduction cannot be replayed, because its "
+                "objective is not that of labelled rows; history_ has the objective of every "
+                "pass, and callbacks see the weights"
             )
         if self.parts is not None and self.solver.by_row:
             raise ValueError(

@@ -265,3 +265,34 @@ def test_balanced_classes_keep_their_probabilities_with_prior_correction(folder,
     training = table.drop(held_out_rows(len(table)))
     expected = training["kind"].value_counts(normalize=True)[model.classes_].to_numpy()
     assert model.predict_proba(training).mean(axis=0) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("method", ["firth", "mdypl"])
+def test_bias_reduction_takes_the_place_of_a_penalty(folder, capsys, method):
+    table = pd.DataFrame({"x": np.arange(40.0), "kind": np.repeat(["no", "yes"], 20)})
+    table.to_csv("separable.csv", index=False)
+    asked = ("fit", "separable.csv", "--target", "kind", "--bias-reduction", method)
+    code, found = told(capsys, *asked)
+    assert code == 0
+    assert found["model"]["stop"] == {"firth": "stationary", "mdypl": "optimal"}[method]
+    model = separatrix.load("model.sep")
+    training = table.drop(held_out_rows(len(table)))
+    same = separatrix.LinearClassifier(bias_reduction=method, standardize=method == "mdypl")
+    same.fit(training[["x"]].to_numpy(), training["kind"].to_numpy())
+    assert model.coef_[0, 0] == pytest.approx(same.coef_[0, 0], rel=1e-4)
+    assert run([*asked]) == 0
+    assert ("stationary" in capsys.readouterr().out) or method == "mdypl"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--bias-reduction", "jeffreys"], "must be mdypl or firth, got jeffreys"),
+        (["--bias-reduction", "firth", "--l2", "0.1"], "leave out --l2"),
+        (["--bias-reduction", "firth", "--l1", "auto"], "leave out --l1"),
+        (["--bias-reduction", "mdypl", "--trace", "a.json"], "leave out --trace"),
+    ],
+)
+def test_bias_reduction_is_refused(folder, capsys, given, message):
+    assert run(["fit", "flowers.csv", "--target", "kind", *given]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())

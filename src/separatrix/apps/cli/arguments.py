@@ -137,6 +137,13 @@ PriorCorrection = Annotated[
         help="With --balanced and --loss logistic: take the weights out of the probabilities.",
     ),
 ]
+BiasReduction = Annotated[
+    str | None,
+    typer.Option(
+        "--bias-reduction",
+        help="mdypl or firth: finite coefficients of two classes, in place of a penalty.",
+    ),
+]
 TOL, MAX_ITER = 1e-6, 1000
 """Defaults of the next two."""
 Tol = Annotated[

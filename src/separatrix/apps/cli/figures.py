@@ -156,6 +156,7 @@ def measure(report: Any, majority: Any = None) -> dict[str, Any]:
 
 PROOFS = {
     "closed form": "It is the solution of linear equations, not proven further.",
+    "stationary": "The gradient of the penalised likelihood is 0, up to tol standard errors.",
     "tol": "Progress has ended; the distance from the minimum is not proven.",
     "no progress": "Rounding, or the solver, allows no smaller gap.",
     "no mistakes": "Every training row is classified correctly, so they can be separated.",

@@ -17,7 +17,7 @@ from .metrics import METRICS, check_label_metric, check_metric
 from .output import console, print_json, say
 from .progress import Watch
 from .search import TooFewRows, fitted
-from .strengths import L2_WITH_L1, given_l2, l1_settings
+from .strengths import L2_WITH_L1, given_l2, l1_settings, without_penalty
 from .written import check_model_name, check_report, goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130  # exit code, 128 + SIGINT
@@ -74,6 +74,7 @@ def fit(
     offset: arg.Offset = None,
     balanced: arg.Balanced = False,
     prior_correction: arg.PriorCorrection = False,
+    bias_reduction: arg.BiasReduction = None,
     standardize: arg.Standardize = SETTINGS["standardize"],
     tol: arg.Tol = SETTINGS["tol"],
     max_iter: arg.MaxIter = SETTINGS["max_iter"],
@@ -122,6 +123,9 @@ def fit(
     of_l1 = l1_settings(l1, l1_ratio, l2, loss, trace)
     settings |= of_l1
     strength = given_l2(l2, of_l1)
+    if bias_reduction is not None:
+        strength = without_penalty(bias_reduction, l1, l1_ratio, l2, trace)
+        settings["bias_reduction"] = bias_reduction
     check_metric(metric, strength is None, loss)
     check_model_name(output)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
@@ -171,6 +175,7 @@ def fit_and_save(
                 "--threshold": decide.threshold, "--cost": decide.cost, "--report": report,
                 "--trace": trace, "--balanced": settings["class_weight"],
                 "--prior-correction": settings["prior_correction"] or None,
+                "--bias-reduction": settings.get("bias_reduction"),
             }  # fmt: skip
             _check_options_of_labels(one_target, metric)
             return _fit_labels(data, source, l2, settings, output, metric, watch)

@@ -64,7 +64,8 @@ def fit_report(
 def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
     """Findings of ``diagnose``, which takes no models with an offset."""
     found = []
-    if rows is not source and not model.uses_offset_:
+    reduced = getattr(model, "bias_reduction", None) is not None  # diagnose refuses such fits
+    if rows is not source and not reduced and not model.uses_offset_:
         for finding in separatrix.diagnose(model, rows).findings:
             options = suggestions.options(finding.changes)
             advice = "" if options is None else f" Fit again with {options}."

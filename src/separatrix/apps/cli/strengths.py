@@ -56,6 +56,22 @@ def given_l2(l2: str | None, of_l1: dict[str, Any]) -> float | None:
     return None if l2 in (None, "auto") else _number("--l2", str(l2))
 
 
+def without_penalty(
+    method: str, l1: str | None, l1_ratio: str | None, l2: str | None, trace: str | None
+) -> float:
+    """The l2 of a fit with ``--bias-reduction``, which takes the place of a penalty: 0."""
+    if method not in ("mdypl", "firth"):
+        raise ValueError(f"--bias-reduction must be mdypl or firth, got {method}")
+    given = {"--l1": l1, "--l1-ratio": l1_ratio, "--l2": l2, "--trace": trace}
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{option} {value}: --bias-reduction {method} takes the place of a penalty, and "
+                f"its steps are not recorded; leave out {option}"
+            )
+    return 0.0
+
+
 def given_ratios(l1_ratio: str | None) -> list[float]:
     """Numbers above 0 and at most 1, separated by commas; none if the option is not given."""
     words = [] if l1_ratio is None else l1_ratio.split(",")

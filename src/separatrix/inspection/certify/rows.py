@@ -18,7 +18,7 @@ from ...data.labels import check_labels, class_numbers, signs_of
 from ...data.offset import offset_source
 from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
-from ...estimators.bias_reduction import refuse_relabelled
+from ...estimators.bias_reduction import refuse_own_objective
 from ...estimators.offsets import OffsetModel, refuse_offset_beside
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
@@ -42,10 +42,15 @@ FEW_ROWS = 64  # from which the storage of all rows is inferred
 
 
 def training_rows(
-    model: Any, clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
-) -> Source:
-    """Rows, labels, weights and offset for a classifier, after the other steps of its pipeline."""
-    refuse_relabelled(clf, "this")
+    model: Any, clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None, *,
+    firth: bool = False,
+) -> Source:  # fmt: skip
+    """Rows, labels, weights and offset for a classifier, after the other steps of its pipeline.
+
+    ``firth``: whether the caller knows the objective of ``bias_reduction="firth"``.
+    """
+    if not (firth and getattr(clf, "_firth", False)):
+        refuse_own_objective(clf, "this")
     source = _rows_of_fit(model, clf, X, y, sample_weight)
     if isinstance(X, Source):
         refuse_offset_beside(offset)

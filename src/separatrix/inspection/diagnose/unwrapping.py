@@ -14,7 +14,7 @@ from ...data.feature_map import FeatureMap
 from ...data.labels import check_labels, refuse_label_source
 from ...data.validation import array_source, check_rows, check_weights
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
-from ...estimators.bias_reduction import refuse_relabelled
+from ...estimators.bias_reduction import refuse_own_objective
 from ...estimators.penalty_parameters import penalty_of
 from ...estimators.sources import labels_of
 from ...losses import PerceptronLoss, get_loss
@@ -37,7 +37,7 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
             f"end in one of them, got {estimator!r}; for a search pass best_estimator_"
         )
     check_is_fitted(clf)
-    refuse_relabelled(clf, "diagnose")
+    refuse_own_objective(clf, "diagnose")
     if getattr(clf, "uses_offset_", False):
         raise ValueError(
             "diagnose compares a fit with others on the same rows, and has no offset for them: "

@@ -10,6 +10,7 @@ import numpy as np
 from ...numeric import checks
 from ...numeric.types import Array
 from .covariance import Covariance, Estimated, checked, estimated
+from .firth import FirthProfile
 from .fitted import FittedLikelihood, dependent, fitted_likelihood
 from .limits import limiting, profile_ends
 from .profile import profiled
@@ -115,10 +116,18 @@ def inference(
         )
     reported = Reported.of(found, features)
     _refuse_collinear(found, found.clf.coef_names_)
+    if found.firth and asked.kind != "model":
+        raise ValueError(
+            "with Firth's penalty only the covariance of the model is known: "
+            f"covariance={covariance!r} is for fits without bias_reduction"
+        )
     known = estimated(found, asked)
     notes, ends = _notes(found, asked, known), None
     if profiled(intervals, found, asked):
-        ends = profile_ends(found, reported.at, share)
+        if found.firth:
+            ends = FirthProfile.of(found).intervals(reported.at, share)
+        else:
+            ends = profile_ends(found, reported.at, share)
         notes += _unknown_ends(reported, ends)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -133,6 +142,8 @@ def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | No
     weighted = found.clf.class_weight is not None or asked.weights == "probability"
     if found.squared or weighted:
         return None, None
+    if found.firth:
+        return -found.loss_sum, None
     return -found.loss_sum, -null_loss(found) * (found.whole or found.source).weight_sum
 
 
@@ -163,7 +174,7 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
             "singular and its standard errors are too small"
         )
     share = parameters / known.n
-    if share > MANY and not found.penalised and not found.squared:
+    if share > MANY and not found.penalised and not found.firth and not found.squared:
         notes.append(
             f"there are {share:.2g} parameters per row; above {MANY:g} the standard errors of "
             "maximum likelihood are too small and the coefficients too large"
@@ -211,6 +222,8 @@ def _words(found: FittedLikelihood, asked: Covariance) -> str:
         words += ", corrected for small samples"
     if asked.weights == "probability":
         words += ", weights are inverse probabilities of sampling"
+    if found.firth:
+        words += "; with Firth's penalty, which the log-likelihood includes"
     if found.penalised:
         words += "; of the penalised estimate, whose bias they do not include"
     return words

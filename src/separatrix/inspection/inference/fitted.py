@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
 
 from ...data import Source
 from ...estimators import LinearClassifier, LinearClassifierCV
 from ...estimators.sources import reweighted
 from ...losses import get_loss
 from ...numeric.dense import dense
+from ...numeric.dependent import dependences
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...objective.firth import FirthObjective
 from ...objective.sums import Hessian
 from ...penalties import L2
 from ..certify.rows import training_rows
@@ -25,8 +26,6 @@ from ..diagnose.unwrapping import penalty_of_fit
 MOST_VARIABLES = 4000  # whose second derivative is in memory
 SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
-MIN_PIVOT = 1e-12  # squared, for a diagonal of 1: what remains of a dependent variable
-PART = 1e-6  # of the largest coefficient of a combination: smaller ones are rounding
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,11 @@ class FittedLikelihood:
     def penalised(self) -> bool:
         """Whether any variable has a penalty."""
         return bool(self.penalty.any())
+
+    @property
+    def firth(self) -> bool:
+        """Whether the likelihood has Firth's penalty; ``loss_sum`` and ``gradient`` have it."""
+        return isinstance(self.objective, FirthObjective)
 
     @property
     def squared(self) -> bool:
@@ -130,14 +134,16 @@ def fitted_likelihood(
     """The sums for a fitted estimator, after it and its rows have been checked."""
     clf = model.steps[-1][1] if hasattr(model, "steps") else model
     _check_model(clf)
-    source = training_rows(model, clf, X, y, sample_weight, offset)
+    source = training_rows(model, clf, X, y, sample_weight, offset, firth=True)
     n, factors = source.weight_sum, None
     if clf.class_weight is not None:
         before = np.asarray(source.class_weight_sums())
         source = reweighted(source, clf.class_weight)
         factors = np.asarray(source.class_weight_sums()) / before
     loss = get_loss(clf.loss).for_classes(len(clf.classes_))
-    objective = Objective(loss, L2(0.0), source, clf.fit_intercept)
+    firth = getattr(clf, "_firth", False)
+    kind = FirthObjective if firth else Objective
+    objective = kind(loss, L2(0.0), source, clf.fit_intercept)
     W = np.column_stack([dense(clf.coef_), clf.intercept_])
     if W.size > MOST_VARIABLES:
         raise ValueError(
@@ -147,6 +153,8 @@ def fitted_likelihood(
     own = objective.standardization
     with one_blas_thread(source.n_rows * float(W.size) ** 2):
         loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
+    if isinstance(objective, FirthObjective):
+        loss_sum, gradient = _with_firth(objective, W)
     penalty = _penalty(clf, W.shape)
     value = float(loss_sum) / source.weight_sum + 0.5 * float(np.sum(penalty * W**2))
     if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
@@ -156,7 +164,7 @@ def fitted_likelihood(
         )
     _check_weight_sum(clf, source.weight_sum)
     C = source.weight_sum
-    slope = own.gradient(gradient + C * penalty * W).ravel()
+    slope = own.gradient(gradient + C * penalty * W).ravel() if not firth else gradient
     number = _number(reference, clf.classes_)
     scaled = C * penalty / np.square(own.scale)
     return FittedLikelihood(
@@ -184,6 +192,17 @@ def _check_weight_sum(clf: Any, found: float) -> None:
             f"the weights of these rows sum to {found:g}, but those of the fit to "
             f"{trace.weight_sum:g}: pass the sample_weight of the fit"
         )
+
+
+def _with_firth(objective: FirthObjective, W: Array) -> tuple[float, Array]:
+    """The negative penalised log-likelihood, and its gradient in the standardised variables."""
+    likelihood = objective.likelihood
+    at = likelihood.at(likelihood.variables(W))
+    if at is None:
+        return np.inf, np.zeros(W.size)
+    gradient = np.zeros(W.size)
+    gradient[: likelihood.size] = -likelihood.score(at)
+    return at.value, gradient
 
 
 def _check_model(clf: Any) -> None:
@@ -251,22 +270,6 @@ def _number(reference: Any, classes: AnyArray) -> int:
 
 
 def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
-    """Variables that are combinations of others, and these: without a penalty, collinear features.
-
-    A pivoted Cholesky factor of the second derivative, scaled to a diagonal of 1, leaves them out.
-    """
-    at, matrix = np.flatnonzero(found.free), found.curvature
-    size = np.sqrt(np.diag(matrix))
-    zero = size == 0.0
-    scale = np.where(zero, 1.0, size)
-    factor, order, rank, _ = lapack.dpstrf(matrix / scale[:, None] / scale, tol=MIN_PIVOT, lower=0)
-    inner, outer = order[:rank] - 1, order[rank:] - 1
-    if not len(outer):
-        return []
-    shares = solve_triangular(factor[:rank, :rank], factor[:rank, rank:]) / scale[inner][:, None]
-    found_ones = []
-    for column, number in enumerate(outer):
-        part = np.abs(shares[:, column] * scale[inner])
-        needed = inner[part > PART * part.max(initial=0.0)] if not zero[number] else inner[:0]
-        found_ones.append((int(at[number]), at[np.sort(needed)]))
-    return found_ones
+    """Variables that are combinations of others, and these: collinear features."""
+    at = np.flatnonzero(found.free)
+    return [(int(at[one.variable]), at[one.others]) for one in dependences(found.curvature)]

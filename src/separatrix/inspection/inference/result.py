@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from ...numeric.lazy import cached_property
-from ...numeric.types import Array
+from ...numeric.types import Array, Ints
 from .covariance import Covariance, Estimated
+from .firth import FirthProfile
 from .fitted import FittedLikelihood
 from .prediction import probability_limits
 from .profile import Profile
 from .ratio import (
     LikelihoodRatio,
+    feature_numbers,
     likelihood_ratio,
     refuse_without_likelihood,
     refuse_without_maximum,
@@ -126,13 +128,15 @@ class Inference:
 
     @property
     def aic(self) -> float | None:
-        """Akaike's criterion, with the effective number of parameters."""
-        return None if self.deviance is None else self.deviance + 2.0 * self.effective
+        """Akaike's criterion, with the effective number of parameters; None for Firth's penalty."""
+        if self.deviance is None or self._likelihood.firth:
+            return None
+        return self.deviance + 2.0 * self.effective
 
     @property
     def bic(self) -> float | None:
         """Schwarz's criterion, with the effective number of parameters."""
-        if self.deviance is None:
+        if self.deviance is None or self._likelihood.firth:
             return None
         return self.deviance + math.log(self.n) * self.effective
 
@@ -143,6 +147,8 @@ class Inference:
         so this takes about as long as the fit.
         """
         names = tuple(map(str, self._likelihood.clf.coef_names_))
+        if self._likelihood.firth:
+            return self._firth_ratio(feature_numbers(features, list(names)))
         return likelihood_ratio(self._likelihood, self._covariance, names, features)
 
     def test_each(self) -> tuple[LikelihoodRatio, ...]:
@@ -152,7 +158,18 @@ class Inference:
         """
         refuse_without_likelihood(self._likelihood, self._covariance)
         refuse_without_maximum(self._likelihood)
+        if self._likelihood.firth:
+            return tuple(self._firth_ratio(np.array([j])) for j in self._reported.features)
         return Profile(self._likelihood).tests(self._reported)
+
+    @cached_property
+    def _firth_profile(self) -> FirthProfile:
+        return FirthProfile.of(self._likelihood)
+
+    def _firth_ratio(self, at: Ints) -> LikelihoodRatio:
+        names, statistic = self._likelihood.clf.coef_names_, self._firth_profile.ratio(at)
+        tested = tuple(str(names[j]) for j in at)
+        return LikelihoodRatio(statistic, len(at), float(chi2.sf(statistic, len(at))), tested)
 
     def predict_interval(self, X: Any, offset: Any = None) -> tuple[Array, Array]:
         """Confidence limits of the probabilities of all classes, two arrays (n, k).
@@ -163,6 +180,11 @@ class Inference:
         """
         if self._likelihood.squared:
             raise ValueError("the squared loss models no probabilities; fit loss='logistic'")
+        if self._likelihood.firth:
+            raise ValueError(
+                "predictions of a fit with Firth's penalty have an intercept of their own, whose "
+                "covariance is not known; use bias_reduction=None for intervals of probabilities"
+            )
         return probability_limits(self._likelihood, self._variables, self._quantile, X, offset)
 
     def to_dict(self) -> dict[str, Any]:

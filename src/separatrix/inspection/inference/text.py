@@ -51,10 +51,9 @@ def _classes(found: Any) -> list[Any]:
 def _whole(found: Any) -> list[str]:
     parts = [f"rows {found.n:g}", f"parameters {found.effective:.4g}"]
     if found.log_likelihood is not None:
-        parts += [
-            f"log-likelihood {found.log_likelihood:.6g}", f"AIC {found.aic:.6g}",
-            f"BIC {found.bic:.6g}",
-        ]  # fmt: skip
+        parts.append(f"log-likelihood {found.log_likelihood:.6g}")
+    if found.aic is not None:
+        parts += [f"AIC {found.aic:.6g}", f"BIC {found.bic:.6g}"]
     words = f"Standard errors: {found.kind}."
     if found.method == "profile":
         words += " Intervals: profile likelihood."

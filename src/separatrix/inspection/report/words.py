@@ -12,6 +12,7 @@ MOST_LETTERS, MOST_PLOTTED_LETTERS = 200, 30
 """Longest name in a table and in a plot."""
 UNPROVEN = {
     "closed form": "The fit is the solution of linear equations, and is not proven further.",
+    "stationary": "The gradient of the penalised likelihood is 0, up to tol standard errors.",
     "tol": "Progress ended; the distance from the minimum is not proven.",
     "no mistakes": "Every training row is classified correctly, so the classes can be separated.",
     "no minimum": "There is no minimum: without a penalty the objective decreases forever.",

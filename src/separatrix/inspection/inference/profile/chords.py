@@ -28,7 +28,7 @@ ACCURACY = 1e-9  # of an answer, relative to its unit
 ROUNDINGS = 10.0  # of a sum of losses
 SLOW = 0.5  # the factor by which an error must shrink from step to step
 BACK = 0.25  # of a step that leads away is tried
-MOST_STEPS, MOST_CHORDS = 200, 30
+MOST_STEPS, MOST_CHORDS = 200, 30  # of a question, and of them by the shared derivative
 STRAY = 4.0  # units above the minimum: from there the search begins anew
 MOST_BYTES = 2**28  # of second derivatives at a time
 
