@@ -87,7 +87,7 @@ class ArraySource(InBlocks):
             return None
         return np.flatnonzero(self.weight)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         return len(self.y) if self.present is None else len(self.present)
 

@@ -220,10 +220,10 @@ class LinearModel(TrainingRows):
         return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
-        checks.flag("fit_intercept", self.fit_intercept)
-        checks.flag("warm_start", self.warm_start)
-        checks.flag("standardize", self.standardize)
-        checks.flag("prior_correction", self.prior_correction)
+        checks.flags(
+            fit_intercept=self.fit_intercept, warm_start=self.warm_start,
+            standardize=self.standardize, prior_correction=self.prior_correction,
+        )  # fmt: skip
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         settings = self._settings()

@@ -34,6 +34,9 @@ from .soft_labels import refuse_labelled_rows, soft_rows
 METHODS = ("mdypl", "firth")
 MOST_COEFFICIENTS = 4000  # whose information is in memory
 NAMED = 5  # features in a sentence
+NEEDS_ALL_ROWS = (
+    "partial_fit is not for soft_labels or bias_reduction, which need all rows: call fit"
+)
 
 
 class BiasReduced(LossModel):
@@ -69,7 +72,7 @@ class BiasReduced(LossModel):
 
     def _loss_settings(self, loss: Loss, penalty: Penalty) -> FitSettings:
         settings = super()._loss_settings(loss, penalty)
-        if not self._firth:
+        if self.bias_reduction != "firth":
             return settings
         return replace(settings, stop=replace(settings.stop, prove=False))  # J is not convex
 
@@ -83,14 +86,14 @@ class BiasReduced(LossModel):
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         found = super()._objective(settings, source)
-        if not self._firth:
+        if self.bias_reduction != "firth":
             return found
         objective = FirthObjective(found.loss, found.penalty, source, found.intercept)
         self._check_rank(objective)
         return objective
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
-        if not self._firth:
+        if self.bias_reduction != "firth":
             return super()._solver(objective, partial)
         if isinstance(self.solver, FisherScoring):
             return self.solver
@@ -152,11 +155,9 @@ class BiasReduced(LossModel):
             self.intercept_flic_: Array = self.intercept_ + shift
 
 
-def check_bias_reduction(clf: Any, loss: Loss) -> str | None:
-    """The method, after the parameters that do not go with it have been checked."""
+def check_bias_reduction(clf: Any, loss: Loss) -> None:
+    """Check the method, and the parameters that do not go with it."""
     method: Any = clf.bias_reduction
-    if method is None:
-        return None
     allowed = " or ".join(map(repr, METHODS))
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"bias_reduction must be None, {allowed}, got {method!r}")
@@ -181,7 +182,6 @@ def check_bias_reduction(clf: Any, loss: Loss) -> str | None:
         raise ValueError(f"{name} and soft_labels=True exclude each other: labels are 0 or 1")
     if clf.device is not None:
         raise ValueError(f"{name} is for rows in main memory: leave out device={clf.device!r}")
-    return method
 
 
 def no_penalty() -> Penalty:
@@ -209,14 +209,6 @@ def smoothed(source: Source, intercept: bool) -> Source:
     rows = math.ldexp(source.weight_sum, -getattr(source, "weight_power", 0))
     p = source.n_features + intercept
     return WeightedCopies(source, SmoothedLabels(0.5 * p / (rows + p)))
-
-
-def refuse_chunks(clf: Any) -> None:
-    """Refuse ``partial_fit``."""
-    if clf._own_objective:
-        raise ValueError(
-            "partial_fit is not for soft_labels or bias_reduction, which need all rows: call fit"
-        )
 
 
 def refuse_own_objective(clf: Any, what: str) -> None:

@@ -58,8 +58,7 @@ class KernelParameters:
 
     def _checked_stop(self) -> Stop:
         checks.switch("verbose", self.verbose)
-        for name in ("shuffle", "fit_intercept"):
-            checks.flag(name, getattr(self, name))
+        checks.flags(shuffle=self.shuffle, fit_intercept=self.fit_intercept)
         checks.callables("callbacks", self.callbacks)
         checks.choice("keep", self.keep, ("auto", "last", "average", "voted"))
         if self.cache_mb is not None:

@@ -13,7 +13,7 @@ from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
 from .base import AllOrNothing, FitSettings
-from .bias_reduction import BiasReduced, check_bias_reduction, no_penalty, refuse_chunks
+from .bias_reduction import NEEDS_ALL_ROWS, BiasReduced, check_bias_reduction, no_penalty
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
@@ -323,7 +323,8 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
-        refuse_chunks(self)
+        if self._own_objective:
+            raise ValueError(NEEDS_ALL_ROWS)
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
@@ -358,12 +359,14 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
 
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)
-        check_soft_labels(self, loss)
+        if self.soft_labels is not False:
+            check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
 
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss
-        if check_bias_reduction(self, loss) is not None:
+        if self.bias_reduction is not None:
+            check_bias_reduction(self, loss)
             return no_penalty()
         if given is None:
             return penalty_of(loss, self.l1, self.l2, self.penalty_weights, self.groups)

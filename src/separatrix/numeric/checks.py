@@ -82,6 +82,13 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def flags(**given: Any) -> None:
+    """Check parameters that must be True or False."""
+    for name, value in given.items():
+        if value is not True and value is not False:
+            flag(name, value)
+
+
 def switch(name: str, value: Any) -> bool:
     """Check for True, False, or a verbosity level as in other libraries, where 0 is False."""
     if isinstance(value, (bool, np.bool_)):

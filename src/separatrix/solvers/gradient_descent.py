@@ -23,6 +23,7 @@ import numpy as np
 from .. import loops
 from ..numeric import checks
 from ..numeric.expected import Check, array, entries, real, whole
+from ..numeric.lazy import cached_property
 from ..numeric.types import Array
 from ..objective import Objective
 from ..penalties import L2, ElasticNet, GroupLasso, Penalty
@@ -146,7 +147,7 @@ class GradientDescent(Solver):
         """With all rows at once: the compiled passes over single rows know no offset."""
         return not self.by_row
 
-    @property
+    @cached_property
     def by_row(self) -> bool:
         """Whether rows are visited in batches."""
         return self.batch_size is not None
