@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 from scipy.special import expit
 
 from ..data import Block, Source, Sum
@@ -84,7 +84,8 @@ class FirthLikelihood:
     def score(self, at: FirthPoint) -> Array:
         """The gradient of the penalised log-likelihood."""
         with one_blas_thread(self.source.n_rows * float(self.size) ** 2):
-            (score,) = self.source.total(FirthScore(at.u, self.standardization, at.factor))
+            inverse = lapack.dtrtri(at.factor, lower=0)[0]
+            (score,) = self.source.total(FirthScore(at.u, self.standardization, inverse))
         return score
 
 
@@ -101,16 +102,22 @@ class FirthPoint(NamedTuple):
 
 
 def standardized_parts(
-    block: Block, standardization: Standardization, u: Array
+    block: Block, standardization: Standardization, u: Array, width: int = 1
 ) -> Iterator[tuple[Array, Array, AnyArray, Array]]:
-    """Standardised rows, their scores, labels and weights, a few at a time."""
+    """Standardised rows, their scores, labels and weights, a few at a time.
+
+    For several candidates u is (p, m), and the scores are (n, m). ``width`` is the number of values
+    that the caller needs for each row.
+    """
     n, size = len(block.y), len(u)
-    step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, 1))
+    step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, width))
     for start in range(0, n, step):
         part = block.part(start, min(start + step, n))
         rows, offset = part.rows.without_offset, part.rows.offset
         z = rows.standardized(standardization)[:, :size]
-        s = z @ u if offset is None else z @ u + offset[:, 0]
+        s = z @ u
+        if offset is not None:
+            s = (s.T + offset[:, 0]).T
         yield z, s, part.y, part.weights
 
 
@@ -129,7 +136,8 @@ class Information(Sum[tuple[float, float, Array]]):
             m = y * s
             loss += float(weight @ np.logaddexp(0.0, -m))
             mistakes += float(weight[m <= 0.0].sum())
-            information += (z * (weight * expit(s) * expit(-s))[:, None]).T @ z
+            scaled = z * np.sqrt(weight * expit(s) * expit(-s))[:, None]
+            information += scaled.T @ scaled
         return loss, mistakes, information
 
 
@@ -139,15 +147,15 @@ class FirthScore(Sum[tuple[Array]]):
 
     u: Array
     standardization: Standardization
-    factor: Array
-    """R with I = R'R at u."""
+    inverse: Array
+    """R^-1 with I = R'R at u."""
 
     def of(self, block: Block) -> tuple[Array]:
         """In one read of the rows."""
         score = np.zeros(len(self.u))
         for z, s, y, weight in standardized_parts(block, self.standardization, self.u):
-            q = solve_triangular(self.factor, z.T, trans="T", check_finite=False)
-            h = weight * expit(s) * expit(-s) * np.einsum("ij,ij->j", q, q)
+            q = z @ self.inverse
+            h = weight * expit(s) * expit(-s) * np.einsum("ij,ij->i", q, q)
             score += (weight * y * expit(-y * s) - 0.5 * h * np.tanh(0.5 * s)) @ z
         return (score,)
 

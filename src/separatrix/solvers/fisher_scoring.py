@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.firth import FirthLikelihood, FirthObjective, FirthPoint
 from .base import Solver, State, Step
@@ -54,6 +54,7 @@ class FisherScoring(Solver):
     """
 
     name = "FisherScoring"
+    draws = False
     takes_offset = True
 
     @property
@@ -94,6 +95,10 @@ def _likelihood(objective: Objective) -> FirthLikelihood:
     return objective.likelihood
 
 
+class SingularInformationError(ValueError):
+    """The expected information has no inverse where the steps begin."""
+
+
 @dataclass
 class ScoringStep:
     """A point of Fisher scoring, its gradient, and what is remembered of the steps before."""
@@ -111,76 +116,69 @@ class ScoringStep:
 
 
 def scoring_steps(
-    likelihood: FirthLikelihood, u: Array, free: AnyArray | None = None, state: State | None = None
+    likelihood: FirthLikelihood, u: Array, basis: Array | None = None, state: State | None = None
 ) -> Iterator[ScoringStep]:
-    """Steps from u over the variables that are ``free``, without end."""
+    """Steps from u, without end, in the span of an orthonormal basis, (p, q), or everywhere."""
     p = likelihood.size
-    moving = np.arange(p) if free is None else np.flatnonzero(free)
+    B = np.eye(p) if basis is None else basis
     moves, changes = np.empty((0, p)), np.empty((0, p))
     if state is not None:
         moves, changes = state["moves"], state["changes"]
     at = likelihood.at(u)
-    if state is None and u[moving].any():  # far away the information is nearly singular
-        nearer = u.copy()
-        nearer[moving] = 0.0
-        zero = likelihood.at(nearer)
+    if state is None and (B.T @ u).any():  # far away the information is nearly singular
+        zero = likelihood.at(u - B @ (B.T @ u))
         at = zero if at is None or (zero is not None and zero.value < at.value) else at
     if at is None:
-        raise ValueError(
+        raise SingularInformationError(
             "the expected information of these rows is singular: features are combinations of "
             "others; leave them out, or use l2 > 0"
         )
     score, seen = likelihood.score(at), state is not None
     while True:
-        factor = cho_factor(at.information[np.ix_(moving, moving)])
-        g = score[moving]
+        factor, g = cho_factor(B.T @ at.information @ B), B.T @ score
         length = float(np.sqrt(max(dot(g, cho_solve(factor, g)), 0.0)))
         step = ScoringStep(at, score, length, moves, changes)
         if not seen:
             yield step
         seen = False
-        found = _search(likelihood, step, _direction(factor, g, moves, changes, moving), moving)
+        found = _search(likelihood, step, B, _direction(factor, g, moves @ B, changes @ B))
         if found is None and len(moves):  # what is remembered may mislead
             moves, changes = moves[:0], changes[:0]
-            found = _search(likelihood, step, cho_solve(factor, g), moving)
+            found = _search(likelihood, step, B, cho_solve(factor, g))
         if found is None:
             continue  # rounding allows no more: the same weights again
         then = likelihood.score(found)
         move, change = found.u - at.u, score - then
-        some = dot(move[moving], change[moving])
-        sizes = np.linalg.norm(move[moving]) * np.linalg.norm(change[moving])
-        if some > CURVED * sizes:
+        along, bent = move @ B, change @ B
+        if dot(along, bent) > CURVED * np.linalg.norm(along) * np.linalg.norm(bent):
             moves = np.vstack([moves, move])[-MEMORY:]
             changes = np.vstack([changes, change])[-MEMORY:]
         at, score = found, then
 
 
-def _direction(
-    factor: tuple[Array, bool], g: Array, moves: Array, changes: Array, moving: AnyArray
-) -> Array:
+def _direction(factor: tuple[Array, bool], g: Array, moves: Array, changes: Array) -> Array:
     """The two-loop recursion, with the inverse of the information in its middle."""
-    pairs = [(s[moving], t[moving]) for s, t in zip(moves, changes, strict=True)]
     q, shares = g.copy(), []
-    for s, t in reversed(pairs):
+    for s, t in zip(moves[::-1], changes[::-1], strict=True):
         shares.append(dot(s, q) / dot(s, t))
         q -= shares[-1] * t
     r: Array = cho_solve(factor, q)
-    for (s, t), share in zip(pairs, reversed(shares), strict=True):
+    for s, t, share in zip(moves, changes, reversed(shares), strict=True):
         r += s * (share - dot(t, r) / dot(s, t))
     return r
 
 
 def _search(
-    likelihood: FirthLikelihood, step: ScoringStep, direction: Array, moving: AnyArray
+    likelihood: FirthLikelihood, step: ScoringStep, basis: Array, direction: Array
 ) -> FirthPoint | None:
     """The point along the direction at which the likelihood is larger; None if there is none."""
-    slope, value = dot(direction, step.score[moving]), step.at.value
+    move, value = basis @ direction, step.at.value
+    slope = dot(move, step.score)
     if not slope > 0.0:
         return None
     room, length = ROUNDING * (abs(value) + likelihood.size), 1.0
     for _ in range(HALVINGS):
-        u = step.at.u.copy()
-        u[moving] += length * direction
+        u = step.at.u + length * move
         if np.array_equal(u, step.at.u):
             return None
         found = likelihood.at(u)

@@ -123,9 +123,10 @@ def inference(
         )
     known = estimated(found, asked)
     notes, ends = _notes(found, asked, known), None
+    penalised = FirthProfile.of(found) if found.firth else None
     if profiled(intervals, found, asked):
-        if found.firth:
-            ends = FirthProfile.of(found).intervals(reported.at, share)
+        if penalised is not None:
+            ends = penalised.intervals(reported.at, share)
         else:
             ends = profile_ends(found, reported.at, share)
         notes += _unknown_ends(reported, ends)
@@ -133,7 +134,7 @@ def inference(
         warnings.warn(note, UserWarning, stacklevel=2)
     return result_of(
         found, asked, known, share, reported, tuple(notes), _words(found, asked),
-        _likelihoods(found, asked), intervals, ends,
+        _likelihoods(found, asked), intervals, ends, penalised,
     )  # fmt: skip
 
 

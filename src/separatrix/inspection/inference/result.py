@@ -86,6 +86,8 @@ class Inference:
     _covariance: Covariance
     _variables: Array
     """Covariance of the coefficients in standardised variables."""
+    _firth: FirthProfile | None
+    """The likelihood with Firth's penalty, if the fit has it."""
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -147,8 +149,9 @@ class Inference:
         so this takes about as long as the fit.
         """
         names = tuple(map(str, self._likelihood.clf.coef_names_))
-        if self._likelihood.firth:
-            return self._firth_ratio(feature_numbers(features, list(names)))
+        if self._firth is not None:
+            at = feature_numbers(features, list(names))
+            return self._firth_test(at, self._firth.ratio(at))
         return likelihood_ratio(self._likelihood, self._covariance, names, features)
 
     def test_each(self) -> tuple[LikelihoodRatio, ...]:
@@ -158,16 +161,14 @@ class Inference:
         """
         refuse_without_likelihood(self._likelihood, self._covariance)
         refuse_without_maximum(self._likelihood)
-        if self._likelihood.firth:
-            return tuple(self._firth_ratio(np.array([j])) for j in self._reported.features)
+        if self._firth is not None:
+            features = np.array(self._reported.features)
+            statistics = self._firth.ratios(features).tolist()
+            return tuple(map(self._firth_test, features[:, None], statistics))
         return Profile(self._likelihood).tests(self._reported)
 
-    @cached_property
-    def _firth_profile(self) -> FirthProfile:
-        return FirthProfile.of(self._likelihood)
-
-    def _firth_ratio(self, at: Ints) -> LikelihoodRatio:
-        names, statistic = self._likelihood.clf.coef_names_, self._firth_profile.ratio(at)
+    def _firth_test(self, at: Ints, statistic: float) -> LikelihoodRatio:
+        names = self._likelihood.clf.coef_names_
         tested = tuple(str(names[j]) for j in at)
         return LikelihoodRatio(statistic, len(at), float(chi2.sf(statistic, len(at))), tested)
 
@@ -264,6 +265,7 @@ def result_of(
     likelihoods: tuple[float | None, float | None],
     method: str,
     ends: Array | None,
+    penalised: FirthProfile | None,
 ) -> Inference:
     """Put everything together."""
     coefficients, intercept = found.coefficients, found.objective.intercept
@@ -279,5 +281,5 @@ def result_of(
     return Inference(
         reported.names, reported.classes, reported.reference, coef, cov, method, level, degrees,
         kind, known.n, known.effective, *likelihoods, notes, reported, ends, found, asked,
-        known.variables,
+        known.variables, penalised,
     )  # fmt: skip
