@@ -65,7 +65,7 @@ class MetricRows:
         if self.kept is None:
             yield from self._made(block, candidates)
             return
-        at = block.at.start or 0, len(block.y)
+        at = block.start, len(block.y)
         if at not in self.kept:
             self.kept[at] = list(self._made(block, candidates))
         yield from self.kept[at]
