@@ -23,7 +23,7 @@ from ...numeric.lazy import cached_property
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective.firth import FirthLikelihood
-from .firth_sums import Informations, LogisticLosses, MetricRows, PenaltyBends, PenaltySlopes
+from .firth_sums import InformationMatrices, LogisticLosses, MetricRows, PenaltyBends, PenaltySlopes
 from .profile.likelihood import Losses
 from .profile.questions import Move, Questions
 
@@ -92,7 +92,7 @@ class FirthChords:
         value = np.empty(len(theta))
         shift = float(np.sum(np.log(np.diag(self._whitening)))) - self.firth.units
         with one_blas_thread(source.n_rows * float(theta.size) * theta.shape[1]):
-            information = pairs.matrices(source.total(Informations(rows, theta))[0])
+            information = pairs.matrices(source.total(InformationMatrices(rows, theta))[0])
             inverses = np.empty_like(information)
             for number, matrix in enumerate(information):
                 factor, failed = lapack.dpotrf(matrix, lower=0)

@@ -81,7 +81,7 @@ class MetricRows:
 
 
 @dataclass(frozen=True)
-class Informations(Sum[tuple[Array]]):
+class InformationMatrices(Sum[tuple[Array]]):
     """The expected information at candidates in the metric, as sums of ``PairProducts``."""
 
     rows: MetricRows
