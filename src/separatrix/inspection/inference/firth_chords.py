@@ -30,7 +30,7 @@ from .profile.questions import Move, Questions
 ACCURACY = 1e-9  # of f at an answer, relative to its unit
 SHARE = 1e-4  # of the error of a model: the chords need not be better
 SLOW = 0.5  # the factor by which an error must shrink from step to step
-MOST_CHORDS, MOST_MODELS = 30, 12
+MOST_CHORDS, MOST_MODELS = 30, 12  # steps for one model; models
 MOST_BYTES = 2**28  # of matrices at a time
 MOST_KEPT = 2**22  # products of pairs: of so few the rows in memory are kept
 WORTH = 4  # as many variables as that for each question pay for the second derivative
