@@ -106,9 +106,11 @@ test-thread: $(DEVELOPMENT)
 	MAKEFLAGS= $(BIN)/cmake --build build/thread
 	$(BIN)/ctest --test-dir build/thread --output-on-failure
 
+BROWSED := CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
-	CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
+	$(BROWSED) || { echo "a browser may miss a click: what failed is run once more"; \
+	  $(BROWSED) --last-failed --last-failed-no-failures none; }
 
 docs: $(DEVELOPMENT)
 	$(BIN)/codespell docs examples src README.md CONTRIBUTING.md CHANGELOG.md
