@@ -30,7 +30,7 @@ from .base import Solver, State, Step
 MEMORY = 10  # steps whose effect on the gradient is remembered
 HALVINGS = 40  # of a step, before none is found
 ENOUGH = 1e-4  # share of the first-order increase that a step must reach
-ROUNDING = 1e-11  # of the likelihood: smaller changes are not told from none
+ROUNDING = 1e-11  # of the likelihood: smaller changes may be rounding
 CURVED = 1e-10  # least cosine of a step and the change of the gradient that is remembered
 
 
