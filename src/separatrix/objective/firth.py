@@ -102,23 +102,19 @@ class FirthPoint(NamedTuple):
 
 
 def standardized_parts(
-    block: Block, standardization: Standardization, u: Array, width: int = 1
+    block: Block, standardization: Standardization, size: int, width: int = 1
 ) -> Iterator[tuple[Array, Array, AnyArray, Array]]:
-    """Standardised rows, their scores, labels and weights, a few at a time.
+    """The first ``size`` standardised columns, offsets, labels and weights of a few rows at a time.
 
-    For several candidates u is (p, m), and the scores are (n, m). ``width`` is the number of values
-    that the caller needs for each row.
+    ``width`` is the number of values that the caller computes for each row.
     """
-    n, size = len(block.y), len(u)
-    step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, width))
+    n = len(block.y)
+    step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, width, 1))
     for start in range(0, n, step):
         part = block.part(start, min(start + step, n))
         rows, offset = part.rows.without_offset, part.rows.offset
         z = rows.standardized(standardization)[:, :size]
-        s = z @ u
-        if offset is not None:
-            s = (s.T + offset[:, 0]).T
-        yield z, s, part.y, part.weights
+        yield z, np.zeros(len(z)) if offset is None else offset[:, 0], part.y, part.weights
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,8 @@ class Information(Sum[tuple[float, float, Array]]):
         """In one read of the rows."""
         p = len(self.u)
         loss, mistakes, information = 0.0, 0.0, np.zeros((p, p))
-        for z, s, y, weight in standardized_parts(block, self.standardization, self.u):
+        for z, offset, y, weight in standardized_parts(block, self.standardization, p):
+            s = z @ self.u + offset
             m = y * s
             loss += float(weight @ np.logaddexp(0.0, -m))
             mistakes += float(weight[m <= 0.0].sum())
@@ -153,8 +150,8 @@ class FirthScore(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """In one read of the rows."""
         score = np.zeros(len(self.u))
-        for z, s, y, weight in standardized_parts(block, self.standardization, self.u):
-            q = z @ self.inverse
+        for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
+            s, q = z @ self.u + offset, z @ self.inverse
             h = weight * expit(s) * expit(-s) * np.einsum("ij,ij->i", q, q)
             score += (weight * y * expit(-y * s) - 0.5 * h * np.tanh(0.5 * s)) @ z
         return (score,)
@@ -171,8 +168,8 @@ class ShiftedSlopes(Sum[tuple[float, float]]):
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
         first = second = 0.0
-        for _, scores, y, weight in standardized_parts(block, self.standardization, self.u):
-            s = scores + self.shift
+        for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
+            s = z @ self.u + offset + self.shift
             first -= float(weight @ (y * expit(-y * s)))
             second += float(weight @ (expit(s) * expit(-s)))
         return first, second

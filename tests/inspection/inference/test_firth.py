@@ -9,7 +9,7 @@ from firth_oracles import design, maximum, penalised
 from scipy.stats import chi2
 
 from separatrix import LinearClassifier, inference
-from separatrix.inspection.inference import firth_chords
+from separatrix.inspection.inference import firth, firth_chords
 from separatrix.inspection.inference.profile.questions import Questions
 from separatrix.numeric import pairs
 
@@ -175,6 +175,17 @@ def test_questions_left_open_are_answered_one_by_one(monkeypatch):
     assert not profile.chords.answers(asked).found.any()
     np.testing.assert_allclose(profile.intervals(np.arange(3), 0.95), usual, rtol=1e-7)
     assert profile.ratios(np.arange(1))[0] == profile.ratio(np.arange(1))
+
+
+def test_an_end_that_is_not_found_is_nan_with_a_warning(monkeypatch):
+    X, y = table(30, seed=5)
+    clf = fitted(X, y)
+    monkeypatch.setattr(firth_chords, "MOST_MODELS", 0)  # none together
+    monkeypatch.setattr(firth, "MOST_TRIALS", 0)  # and none one by one
+    with pytest.warns(UserWarning, match="rounding hides an end of the profile interval of 'x0'"):
+        found = inference(clf, X, y, intervals="profile", features=["x0"])
+    assert np.isnan(found.intervals).all()
+    assert np.isfinite(found.standard_errors).all()
 
 
 def test_sparse_rows_blocks_weights_and_offsets_together():

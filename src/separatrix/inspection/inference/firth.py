@@ -29,8 +29,8 @@ LONGEST = 1e-3  # at which rounding may leave it
 MOST_STEPS, MOST_TRIALS = 500, 60  # of Fisher scoring, and of values of a coefficient
 CLOSE = 1e-9  # of an end, relative to the width of the interval
 LOST = (
-    "the penalised likelihood could not be maximised with a coefficient held: rounding hides its "
-    "maximum; standardise or rescale the features"
+    "the penalised likelihood could not be maximised: rounding hides its maximum; standardise or "
+    "rescale the features"
 )
 
 

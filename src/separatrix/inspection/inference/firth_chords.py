@@ -31,7 +31,7 @@ ACCURACY = 1e-9  # of f at an answer, relative to its unit
 SHARE = 1e-4  # of the error of a model: the chords need not be better
 SLOW = 0.5  # the factor by which an error must shrink from step to step
 MOST_CHORDS, MOST_MODELS = 30, 12  # steps for one model; models
-MOST_BYTES = 2**28  # of matrices at a time
+MOST_BYTES = 2**26  # of the matrices of one kind at a time; there are about six kinds
 MOST_KEPT = 2**22  # products of pairs: of so few the rows in memory are kept
 WORTH = 4  # as many variables as that for each question pay for the second derivative
 
@@ -161,8 +161,8 @@ class _Answering:
     """Questions that are answered together.
 
     An error is that of f relative to its unit. It is measured whenever the penalty is computed, and
-    so is the factor by which it has shrunk since the last time. The next factor is smaller, since
-    the models are of second order: so the next error is at most this one times the factor.
+    so is the factor by which it has shrunk since the last time. The next factor is expected to be
+    smaller, since the models are of second order, and the next error at most this one times it.
     """
 
     chords: FirthChords

@@ -75,9 +75,9 @@ class MetricRows:
         # Products of pairs that are not kept should stay in the cache of a processor.
         paired = pairs.paired and self.kept is None
         width = max(candidates, pairs.width // 4) if paired else candidates
-        parts = standardized_parts(block, self.standardization, np.zeros((p, 1)), width)
-        for z, offset, y, weight in parts:
-            yield RowsInMetric(z, offset, y[:, None], weight[:, None], self.whitening)
+        for z, *rest in standardized_parts(block, self.standardization, p, width):
+            offset, y, weight = (each[:, None] for each in rest)
+            yield RowsInMetric(z, offset, y, weight, self.whitening)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,10 @@ class PenaltyBends(Sum[tuple[Array, Array]]):
 
 @dataclass(frozen=True)
 class LogisticLosses(Sum[tuple[Array, Array]]):
-    """Logistic losses and their gradients at candidates, (m,) and (m, p)."""
+    """Logistic losses and their gradients at candidates, (m,) and (m, p).
+
+    ``profile.sums.CandidateSums`` computes them for any loss; these are faster, as rows are kept.
+    """
 
     rows: MetricRows
     U: Array
