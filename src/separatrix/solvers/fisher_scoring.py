@@ -120,13 +120,12 @@ def scoring_steps(
 ) -> Iterator[ScoringStep]:
     """Steps from u, without end, in the span of an orthonormal basis, (p, q), or everywhere."""
     p = likelihood.size
-    B = np.eye(p) if basis is None else basis
     moves, changes = np.empty((0, p)), np.empty((0, p))
     if state is not None:
         moves, changes = state["moves"], state["changes"]
     at = likelihood.at(u)
-    if state is None and (B.T @ u).any():  # far away the information is nearly singular
-        zero = likelihood.at(u - B @ (B.T @ u))
+    if state is None and _inside(u, basis).any():  # far away the information is nearly singular
+        zero = likelihood.at(u - _whole(_inside(u, basis), basis))
         at = zero if at is None or (zero is not None and zero.value < at.value) else at
     if at is None:
         raise SingularInformationError(
@@ -135,25 +134,37 @@ def scoring_steps(
         )
     score, seen = likelihood.score(at), state is not None
     while True:
-        factor, g = cho_factor(B.T @ at.information @ B), B.T @ score
+        information = _inside(_inside(at.information, basis).T, basis)
+        factor, g = cho_factor(information), _inside(score, basis)
         length = float(np.sqrt(max(dot(g, cho_solve(factor, g)), 0.0)))
         step = ScoringStep(at, score, length, moves, changes)
         if not seen:
             yield step
         seen = False
-        found = _search(likelihood, step, B, _direction(factor, g, moves @ B, changes @ B))
+        direction = _direction(factor, g, _inside(moves, basis), _inside(changes, basis))
+        found = _search(likelihood, step, _whole(direction, basis))
         if found is None and len(moves):  # what is remembered may mislead
             moves, changes = moves[:0], changes[:0]
-            found = _search(likelihood, step, B, cho_solve(factor, g))
+            found = _search(likelihood, step, _whole(cho_solve(factor, g), basis))
         if found is None:
             continue  # rounding allows no more: the same weights again
         then = likelihood.score(found)
         move, change = found.u - at.u, score - then
-        along, bent = move @ B, change @ B
+        along, bent = _inside(move, basis), _inside(change, basis)
         if dot(along, bent) > CURVED * np.linalg.norm(along) * np.linalg.norm(bent):
             moves = np.vstack([moves, move])[-MEMORY:]
             changes = np.vstack([changes, change])[-MEMORY:]
         at, score = found, then
+
+
+def _inside(x: Array, basis: Array | None) -> Array:
+    """Coordinates in the span of the basis, of a vector or of rows."""
+    return x if basis is None else np.asarray(x @ basis)
+
+
+def _whole(x: Array, basis: Array | None) -> Array:
+    """The vector with these coordinates."""
+    return x if basis is None else np.asarray(basis @ x)
 
 
 def _direction(factor: tuple[Array, bool], g: Array, moves: Array, changes: Array) -> Array:
@@ -168,12 +179,9 @@ def _direction(factor: tuple[Array, bool], g: Array, moves: Array, changes: Arra
     return r
 
 
-def _search(
-    likelihood: FirthLikelihood, step: ScoringStep, basis: Array, direction: Array
-) -> FirthPoint | None:
-    """The point along the direction at which the likelihood is larger; None if there is none."""
-    move, value = basis @ direction, step.at.value
-    slope = dot(move, step.score)
+def _search(likelihood: FirthLikelihood, step: ScoringStep, move: Array) -> FirthPoint | None:
+    """The point along the move at which the likelihood is larger; None if there is none."""
+    slope, value = dot(move, step.score), step.at.value
     if not slope > 0.0:
         return None
     room, length = ROUNDING * (abs(value) + likelihood.size), 1.0

@@ -73,6 +73,10 @@ class FirthChords:
     def answers(self, asked: Questions) -> FirthAnswers:
         """As many questions at a time as there is memory for matrices."""
         m, p = len(asked.A), len(self.best)
+        with one_blas_thread(float(m) * p * (self.firth.source.n_rows + p)):
+            return self._answers(asked, m, p)
+
+    def _answers(self, asked: Questions, m: int, p: int) -> FirthAnswers:
         bent = WORTH * m >= p and self._rows.pairs.paired
         curvature = self._curvature if bent else np.zeros((p, p))
         if lapack.dpotrf(self.information + curvature)[1]:  # not a maximum, or rounding hides it
@@ -91,14 +95,13 @@ class FirthChords:
         source, rows, pairs = self.firth.source, self._rows, self._rows.pairs
         value = np.empty(len(theta))
         shift = float(np.sum(np.log(np.diag(self._whitening)))) - self.firth.units
-        with one_blas_thread(source.n_rows * float(theta.size) * theta.shape[1]):
-            information = pairs.matrices(source.total(InformationMatrices(rows, theta))[0])
-            inverses = np.empty_like(information)
-            for number, matrix in enumerate(information):
-                factor, failed = lapack.dpotrf(matrix, lower=0)
-                value[number] = np.nan if failed else shift - np.log(factor.diagonal()).sum()
-                inverses[number] = np.nan if failed else lapack.dpotri(factor, lower=0)[0]
-            (gradient,) = source.total(PenaltySlopes(rows, theta, pairs.forms_of(inverses)))
+        information = pairs.matrices(source.total(InformationMatrices(rows, theta))[0])
+        inverses = np.empty_like(information)
+        for number, matrix in enumerate(information):
+            factor, failed = lapack.dpotrf(matrix, lower=0)
+            value[number] = np.nan if failed else shift - np.log(factor.diagonal()).sum()
+            inverses[number] = np.nan if failed else lapack.dpotri(factor, lower=0)[0]
+        (gradient,) = source.total(PenaltySlopes(rows, theta, pairs.forms_of(inverses)))
         return PenaltyPoints(theta, value, gradient), information
 
     def inverses(self, information: Array, curvature: Array) -> Array:
@@ -126,9 +129,7 @@ class FirthChords:
 
     def losses(self, theta: Array) -> Losses:
         """The losses without the penalty, in one pass over the rows."""
-        source = self.firth.source
-        with one_blas_thread(source.n_rows * float(theta.size)):
-            found = source.total(LogisticLosses(self._rows, theta))
+        found = self.firth.source.total(LogisticLosses(self._rows, theta))
         return Losses(*found, np.full(len(theta), np.inf))
 
     @cached_property
@@ -149,8 +150,7 @@ class FirthChords:
     def _curvature(self) -> Array:
         """The second derivative of the penalty at the maximum."""
         source, pairs = self.firth.source, self._rows.pairs
-        with one_blas_thread(source.n_rows * float(len(self.best)) ** 3):
-            bent, slopes = source.total(PenaltyBends(self._rows, self.best))
+        bent, slopes = source.total(PenaltyBends(self._rows, self.best))
         # The inner product of two symmetric matrices is that of one and the form of the other.
         curvature: Array = 0.5 * (slopes @ pairs.forms_of(pairs.matrices(slopes)).T - bent)
         return curvature
