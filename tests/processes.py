@@ -11,7 +11,7 @@ FORKS = """
 import json, os, sys, traceback
 import numpy, scipy.sparse, separatrix
 code, cases = json.loads(sys.argv[1])
-told = []
+reported = []
 for arguments in cases:
     read, write = os.pipe()
     pid = os.fork()
@@ -27,10 +27,10 @@ for arguments in cases:
         os._exit(0)
     os.close(write)
     with open(read) as out:
-        told.append(out.read())
+        reported.append(out.read())
     if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
         raise SystemExit(f"failed: {arguments}")
-print(json.dumps(told))
+print(json.dumps(reported))
 """
 
 

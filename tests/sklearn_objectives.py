@@ -78,7 +78,7 @@ def linear_svc(model, W, X, y, sample_weight=None):
     if model.multi_class == "crammer_singer":
         c, s, classes = weights_of_rows(model, y, sample_weight, False), scores(W, X), np.unique(y)
         V = W
-        if len(classes) == 2:  # both classes' weights, of which the difference is told
+        if len(classes) == 2:  # both classes' weights, whose difference is reported
             s, V = np.column_stack([-s / 2, s / 2]), np.concatenate([-W / 2, W / 2])
         own = np.searchsorted(classes, y)
         rows = np.arange(len(y))

@@ -30,9 +30,9 @@ def test_works_of_both_are_timed_in_turn(checkout, tmp_path, capsys):
     results = tmp_path / "results.jsonl"
     asked = [str(checkout), "--size", "tiny", "--rounds", "2", "--results", str(results)]
     assert before.main([*asked, "passes-iris", "growth-rows-passes"]) == 0
-    told = [json.loads(line) for line in results.read_text().splitlines()]
-    assert [one["name"] for one in told] == ["passes-iris"] + 3 * ["growth-rows-passes"]
-    for one in told:
+    reported = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [one["name"] for one in reported] == ["passes-iris"] + 3 * ["growth-rows-passes"]
+    for one in reported:
         assert one["good_enough"] == [True, True]
         assert len(one["before"]) == len(one["now"]) == 2
         pairs = zip(one["before"], one["now"], strict=True)
@@ -67,11 +67,11 @@ def test_works_that_changed_or_are_new_are_named(checkout, tmp_path, capsys):
 
 
 def test_slower_works_are_named():
-    told = {
+    reported = {
         "name": "work", "contestant": "separatrix", "good_enough": [True, False],
         "before": [1.0, 0.8], "now": [2.0, 1.6], "ratio": [0.5, 0.5, 0.5],
     }  # fmt: skip
-    assert before.line(told) == (
+    assert before.line(reported) == (
         "  0.50 (0.50 to 0.50)  work, separatrix: 0.8 s, now 1.6 s; not good enough now"
     )
 

@@ -49,12 +49,16 @@ def test_the_costs_of_passes_are_found():
 
 def test_errors_of_settings_that_were_held_out(rng):
     noise = np.exp(0.05 * rng.standard_normal(len(EVERY)))
-    told = [vars(each) | {"wall": seconds(each) * n} for each, n in zip(EVERY, noise, strict=True)]
-    found = cluster_page.held_out(told, "wall")
+    reported = [
+        vars(each) | {"wall": seconds(each) * n} for each, n in zip(EVERY, noise, strict=True)
+    ]
+    found = cluster_page.held_out(reported, "wall")
     assert list(found["errors"]) == ["a third", "all of 16 workers"]
     for error in found["errors"].values():
         assert 0.01 < error["median"] < 0.1 < error["most"] + 0.05
-    half = [each | {"wall": each["wall"] * (2 if each["workers"] == 16 else 1)} for each in told]
+    half = [
+        each | {"wall": each["wall"] * (2 if each["workers"] == 16 else 1)} for each in reported
+    ]
     assert cluster_page.held_out(half, "wall")["errors"]["all of 16 workers"]["median"] > 0.3
 
 
@@ -77,9 +81,9 @@ def test_a_part_that_sleeps():
 
 
 def test_the_page_tells_what_the_file_says_and_nothing_else():
-    told = json.loads(FILE.read_text()) if FILE.exists() else {}
+    reported = json.loads(FILE.read_text()) if FILE.exists() else {}
     text = cluster_page.PAGE.read_text()
     tables = text.split(cluster_page.BEGIN)[1].split(cluster_page.END)[0]
-    expected = "\n".join(cluster_page.lines(told))
+    expected = "\n".join(cluster_page.lines(reported))
     assert tables.strip() == expected.strip(), "run: python -m benchmarks.cluster page"
-    assert cluster_page.PICTURE.exists() == ("passes" in told)
+    assert cluster_page.PICTURE.exists() == ("passes" in reported)

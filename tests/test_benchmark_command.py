@@ -45,11 +45,11 @@ def test_command_writes_json_and_says_who_is_skipped(tmp_path, capsys, monkeypat
 
 
 def test_table_of_some_runs_says_who_was_missing():
-    told = {"name": "a", "title": "work", "best_peer": "b", "ratio": {"median": 12.345}}
-    lost = told | {"name": "c", "best_peer": None, "ratio": None}
+    reported = {"name": "a", "title": "work", "best_peer": "b", "ratio": {"median": 12.345}}
+    lost = reported | {"name": "c", "best_peer": None, "ratio": None}
     grown = {"name": "g", "growth": []}
     runs = [
-        {"workloads": [told, grown], "skipped": {"river": "why"}},
+        {"workloads": [reported, grown], "skipped": {"river": "why"}},
         {"workloads": [lost], "skipped": {}},
     ]
     assert list(report.markdown(runs))[2:] == [
@@ -125,9 +125,9 @@ def test_real_data_is_there_only_if_its_folder_is_named(tmp_path, capsys, monkey
     losses = ("hinge", "squared-hinge", "logistic")
     listed = capsys.readouterr().out.split()
     assert listed == [f"real-{name}-{loss}" for name in ("pcmac", "w8a") for loss in losses]
-    told = run_one("real-pcmac-squared-hinge", "full", repeats=1, reading=0.0)
-    assert told["rows"] == 90  # the empty one is left out
-    assert told["contestants"][0]["good_enough"]
+    reported = run_one("real-pcmac-squared-hinge", "full", repeats=1, reading=0.0)
+    assert reported["rows"] == 90  # the empty one is left out
+    assert reported["contestants"][0]["good_enough"]
     assert run_one("real-w8a-hinge", "tiny", repeats=1, reading=0.0)["best_peer"]
 
 

@@ -88,7 +88,7 @@ def test_rows_with_one_level_of_each_feature():
 
 
 @pytest.mark.parametrize(
-    ("told", "name"),
+    ("reported", "name"),
     [
         ("processor\t: 0\nmodel name\t: Abacus: 8 beads\n", "Abacus: 8 beads"),
         ("CPU(s):        2\nModel name:    Neoverse-N1\nModel:    1\n", "Neoverse-N1"),
@@ -97,8 +97,8 @@ def test_rows_with_one_level_of_each_feature():
         ("processor\t: 0\nCPU part\t: 0xd0c\n", ""),
     ],
 )
-def test_the_name_of_the_processor(told, name):
-    assert machine.model_name(told) == name
+def test_the_name_of_the_processor(reported, name):
+    assert machine.model_name(reported) == name
 
 
 def test_machine_limits():

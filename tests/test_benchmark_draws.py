@@ -34,16 +34,16 @@ def test_auto_is_compared_with_every_solver_that_can(monkeypatch):
 
     monkeypatch.setattr(draws, "seconds", seconds)
     draw = draws.Draw(60, 80, 9, 2, 1e-3, "logistic", True, False)
-    told = draws.compare(draw)
-    assert (told["ratio"], told["best"]) == (1.5, "LBFGS")
-    assert told["notes"] == {"CoordinateAscent": "9"}  # 4 times the best so far, and a second
-    assert set(told["seconds"]) >= {"DualAscent", "ProximalPoint", "InteriorPoint", "Newton"}
-    times = dict.fromkeys((*told["seconds"], "auto"), math.inf)
-    told |= {"number": 0, "draw": asdict(draw)}
-    assert "<- slow" in draws.line(told)
-    nobody = told | draws.compare(draw)
+    reported = draws.compare(draw)
+    assert (reported["ratio"], reported["best"]) == (1.5, "LBFGS")
+    assert reported["notes"] == {"CoordinateAscent": "9"}  # 4 times the best so far, and a second
+    assert set(reported["seconds"]) >= {"DualAscent", "ProximalPoint", "InteriorPoint", "Newton"}
+    times = dict.fromkeys((*reported["seconds"], "auto"), math.inf)
+    reported |= {"number": 0, "draw": asdict(draw)}
+    assert "<- slow" in draws.line(reported)
+    nobody = reported | draws.compare(draw)
     assert draws.line(nobody).endswith("none in time")
-    assert draws.summary([told, told | {"ratio": 1.0}, nobody]) == (
+    assert draws.summary([reported, reported | {"ratio": 1.0}, nobody]) == (
         "auto within 1.3 of the best on 1 of 2 tables, worst 1.50; 1 that no solver fitted in time"
     )
 
@@ -69,10 +69,10 @@ def test_fits_in_processes_of_their_own():
 
 
 def test_an_interrupted_run_of_draws_goes_on(tmp_path, capsys, monkeypatch):
-    path, ran = tmp_path / "told.jsonl", []
-    told = {"auto": 1.0, "picked": "", "best": "LBFGS", "ratio": 1.0, "notes": {}}
-    told |= {"seconds": {"LBFGS": 1.0, "Newton": math.inf}}
-    monkeypatch.setattr(draws, "compare", lambda draw, most: ran.append(draw) or told)
+    path, ran = tmp_path / "reported.jsonl", []
+    reported = {"auto": 1.0, "picked": "", "best": "LBFGS", "ratio": 1.0, "notes": {}}
+    reported |= {"seconds": {"LBFGS": 1.0, "Newton": math.inf}}
+    monkeypatch.setattr(draws, "compare", lambda draw, most: ran.append(draw) or reported)
     expected = list(islice(draws.draws(0), 5))
     for arguments, numbers in (
         (["--count", "3", "--shard", "1/2"], [1]),

@@ -38,34 +38,34 @@ def stored(tmp_path):
 
 
 def test_the_page_tells_what_the_file_says_and_nothing_else():
-    told = page.PAGE.read_text().split(page.BEGIN)[1].split(page.END)[0]
+    reported = page.PAGE.read_text().split(page.BEGIN)[1].split(page.END)[0]
     expected = "\n".join(page.lines(json.loads(page.KEPT.read_text())))
-    assert told.strip() == expected.strip(), "run: python -m benchmarks.page"
+    assert reported.strip() == expected.strip(), "run: python -m benchmarks.page"
 
 
 def test_wins_losses_and_what_is_open_are_counted(stored):
     kept = page.kept(stored("02", work("a", 2, 3), work("b", 0.5, 0.6), work("c", 0.9, 1.2)))
-    told = "\n".join(page.lines([kept]))
-    assert "Of 3 works separatrix is faster in 1 and slower in 1; in 1 the spread" in told
-    assert "| **0.55** | 0.50 to 0.60 | 2 ms | agree |" in told
-    assert "Measured 2026-01-02 on 2 cores (abacus)" in told
-    assert "3 rounds, 5 minutes in all. Versions: python 3." in told
-    assert "not in these tables: absent" in told
+    reported = "\n".join(page.lines([kept]))
+    assert "Of 3 works separatrix is faster in 1 and slower in 1; in 1 the spread" in reported
+    assert "| **0.55** | 0.50 to 0.60 | 2 ms | agree |" in reported
+    assert "Measured 2026-01-02 on 2 cores (abacus)" in reported
+    assert "3 rounds, 5 minutes in all. Versions: python 3." in reported
+    assert "not in these tables: absent" in reported
 
 
-def test_what_is_measured_against_ourselves_is_told_and_not_counted(stored):
+def test_what_is_measured_against_ourselves_is_reported_and_not_counted(stored):
     own = work("a", 0.1, 0.2) | {"best_peer": "our own fit"}
-    told = "\n".join(page.lines([page.kept(stored("02", work("b", 2, 3), own))]))
-    assert "Of 1 works separatrix is faster in 1 and slower in 0" in told
-    assert "| our own fit | **0.15** |" in told
+    reported = "\n".join(page.lines([page.kept(stored("02", work("b", 2, 3), own))]))
+    assert "Of 1 works separatrix is faster in 1 and slower in 0" in reported
+    assert "| our own fit | **0.15** |" in reported
 
 
 def test_who_disagrees_is_said(stored):
-    told = "\n".join(page.lines([page.kept(stored("02", work("a", 2, 3, holds=False)))]))
-    assert "| apart by 1 |" in told
+    reported = "\n".join(page.lines([page.kept(stored("02", work("a", 2, 3, holds=False)))]))
+    assert "| apart by 1 |" in reported
 
 
-def test_a_work_that_was_measured_again_is_told_once(stored):
+def test_a_work_that_was_measured_again_is_reported_once(stored):
     first = page.kept(stored("02", work("a", 2, 3), work("b", 2, 3)))
     again = page.kept(stored("03", work("a", 4, 5)))
     merged = page.merged([first, again])

@@ -44,9 +44,9 @@ def test_who_is_not_good_enough_is_not_ranked():
     assert outcome.best_peer is None
     assert len(ours.seconds) == 2
     assert not peer.seconds
-    told = report.record(Workload("work", lambda: None, {}, goal=2), outcome)
-    assert told["ratio"] is None
-    text = "\n".join(report.lines(told))
+    reported = report.record(Workload("work", lambda: None, {}, goal=2), outcome)
+    assert reported["ratio"] is None
+    text = "\n".join(report.lines(reported))
     assert "not ranked" in text
     assert "no peer is good enough" in text
 
@@ -54,9 +54,9 @@ def test_who_is_not_good_enough_is_not_ranked():
 def test_who_is_left_out_is_named_and_never_run():
     absent = Contestant("peer", lambda _: pytest.fail("it ran"), left_out="too large for it")
     outcome = hold(contest(quality(0.0), absent), repeats=1, reading=0.0)
-    told = report.record(Workload("work", lambda: None, {}), outcome)
-    assert any("peer" in line and "too large for it" in line for line in report.lines(told))
-    json.dumps(report._plain(told), allow_nan=False)
+    reported = report.record(Workload("work", lambda: None, {}), outcome)
+    assert any("peer" in line and "too large for it" in line for line in report.lines(reported))
+    json.dumps(report._plain(reported), allow_nan=False)
 
 
 def test_slow_runs_are_not_repeated():

@@ -31,24 +31,24 @@ pytestmark = pytest.mark.usefixtures("only_what_is_always_there")
 def test_every_workload_runs(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as the command does: peers that do not converge
-        told = run_one(name, "tiny", repeats=1, reading=0.0)
-    assert told["name"] == name
-    assert "\n".join(report.lines(told))
-    json.dumps(report._plain(told), allow_nan=False)
-    if "growth" in told:
-        assert len(told["values"]) >= 3
-        assert {"name", "median_seconds", "slope"} <= told["growth"][0].keys()
-        assert math.isfinite(told["growth"][0]["slope"])
+        reported = run_one(name, "tiny", repeats=1, reading=0.0)
+    assert reported["name"] == name
+    assert "\n".join(report.lines(reported))
+    json.dumps(report._plain(reported), allow_nan=False)
+    if "growth" in reported:
+        assert len(reported["values"]) >= 3
+        assert {"name", "median_seconds", "slope"} <= reported["growth"][0].keys()
+        assert math.isfinite(reported["growth"][0]["slope"])
         return
-    names = [entry["name"] for entry in told["contestants"]]
+    names = [entry["name"] for entry in reported["contestants"]]
     assert names[0] == "separatrix"
     assert len(names) >= 2
     wanted = {"title", "rows", "columns", "nonzeros", "bytes", "quality", "ratio", "best_peer"}
-    assert wanted | {"agreement", "limits", "goal", "share", "optimum"} <= told.keys()
+    assert wanted | {"agreement", "limits", "goal", "share", "optimum"} <= reported.keys()
     if name != "hinge-sparse":
-        assert told["contestants"][0]["good_enough"]
-        assert all(check["holds"] for check in told["agreement"]), told["agreement"]
-    assert told["best_peer"] is not None
+        assert reported["contestants"][0]["good_enough"]
+        assert all(check["holds"] for check in reported["agreement"]), reported["agreement"]
+    assert reported["best_peer"] is not None
 
 
 def test_promised_names_and_sizes():

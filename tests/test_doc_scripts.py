@@ -26,8 +26,8 @@ def test_the_page_on_tuning_has_every_threshold_and_its_value():
         assert names
         for name in names:
             (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
-            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
-            assert eval(values[told.index(name)]) == getattr(module, name)
+            output, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
+            assert eval(values[output.index(name)]) == getattr(module, name)
     each = [threshold for found in tuning.by_file().values() for threshold in found]
     assert all(threshold.chooses for threshold in each)
     silent = [t.names for t in each if not (t.measured or t.chooses == "as the one before")]
@@ -103,7 +103,7 @@ def test_the_hinge_on_text_enters_the_solver_files_on_the_page_and_no_other():
     assert len(entered) <= 8
 
 
-def test_links_that_lead_nowhere_are_told(tmp_path):
+def test_links_that_lead_nowhere_are_reported(tmp_path):
     (tmp_path / "_static").mkdir()
     (tmp_path / "_static" / "theme.html").write_text('<a href="not-a-page">')
     (tmp_path / "other.html").write_text('<h2 id="here">')
@@ -136,7 +136,7 @@ def test_the_gallery_has_seventeen_examples_in_an_order_to_read_them_each_with_a
 
 def test_what_a_block_prints_stands_below_it_in_the_pages():
     page = "A\n\n```python\na = 2\n```\n\nB\n\n```python\nprint(a + 1)\nprint('b')\n```\n\nC\n"
-    told = script("reading").with_outputs(page)
+    output = script("reading").with_outputs(page)
     printed = "\n```{code-block} text\n:class: printed\n\n3\nb\n```\n"
     before, after = page.split("\n\nC\n")[0] + "\n", "\nC\n"
-    assert told == before + printed + after
+    assert output == before + printed + after

@@ -54,9 +54,9 @@ def test_the_lines_of_the_readme_work_when_pasted(capsys):
     assert len([line for line in code.splitlines() if line]) == 10
     exec(code, {})
     out = capsys.readouterr().out
-    for told in ("0.0953326", "optimal Newton()", "are separable", "StandardScaler()",
+    for output in ("0.0953326", "optimal Newton()", "are separable", "StandardScaler()",
                  "[[3. 2.]] [-4.] 9 no mistakes"):  # fmt: skip
-        assert told in out
+        assert output in out
 
 
 def test_the_page_on_separability(capsys):
@@ -68,7 +68,7 @@ def test_the_page_on_separability(capsys):
 
 
 @pytest.mark.parametrize(
-    ("page", "told"),
+    ("page", "output"),
     [
         ("files", ("optimal True", "[False  True] {'carrier': 1}")),
         ("checkpoints", ("is the checkpoint of another run: penalty.l2 was 0.001 and is 0.01",)),
@@ -110,7 +110,7 @@ def test_the_page_on_separability(capsys):
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_the_pages_run_as_they_stand(page, told, tmp_path, monkeypatch, capsys):
+def test_the_pages_run_as_they_stand(page, output, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     blocks = re.findall(
@@ -120,7 +120,7 @@ def test_the_pages_run_as_they_stand(page, told, tmp_path, monkeypatch, capsys):
     for code in blocks:
         exec(code, names)
     out = capsys.readouterr().out
-    for words in told:
+    for words in output:
         assert words in out
 
 
@@ -277,13 +277,13 @@ def test_the_reference_has_every_public_name():
 
 def test_every_page_is_in_some_contents():
     docs = ROOT / "docs"
-    told = {"index"}
+    output = {"index"}
     for page in docs.rglob("*.md"):
         for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.S):
             below = page.parent.relative_to(docs)
             entries = [line for line in block.splitlines() if line and not line.startswith(":")]
-            told |= {str(below / entry.split("<")[-1].strip(">")) for entry in entries}
-    assert told - {"gallery/index"} == {
+            output |= {str(below / entry.split("<")[-1].strip(">")) for entry in entries}
+    assert output - {"gallery/index"} == {
         str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")
     }
 

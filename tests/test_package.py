@@ -141,8 +141,8 @@ def test_a_million_rows_are_not_copied():
     ]
     over = dict.fromkeys(estimators, "")
     for _ in range(2):  # the pages of a library that are read anew count, too: once more, then
-        told = in_children(MEMORY, [[estimator] for estimator in over])
-        figures = [[float(value) / 1e6 for value in out.split()] for out in told]
+        reported = in_children(MEMORY, [[estimator] for estimator in over])
+        figures = [[float(value) / 1e6 for value in out.split()] for out in reported]
         over = {
             estimator: f"{extra:.1f} MB over X, allowed {allowed:.1f} MB"
             for estimator, (extra, allowed) in zip(over, figures, strict=True)

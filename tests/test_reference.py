@@ -72,9 +72,9 @@ def section(doc, name):
 def test_every_parameter_is_explained(name):
     found = NAMES[name]
     doc = NumpyDocString(inspect.getdoc(found))
-    told = section(doc, "Parameters") | (fields(found) if inspect.isclass(found) else set())
+    reported = section(doc, "Parameters") | (fields(found) if inspect.isclass(found) else set())
     takes = [each for each in inspect.signature(found).parameters if each[0] != "_"]
-    assert [each for each in takes if each not in told] == []
+    assert [each for each in takes if each not in reported] == []
 
 
 @pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
@@ -114,10 +114,10 @@ def fitted(cls):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_every_attribute_of_a_fit_is_explained_by_itself(cls):
-    told = {each.name for each in NumpyDocString(inspect.getdoc(cls))["Attributes"]}
+    reported = {each.name for each in NumpyDocString(inspect.getdoc(cls))["Attributes"]}
     model = fitted(cls)
     has = {name for name, _ in inspect.getmembers(model) if name[0] != "_" and name[-1] == "_"}
-    assert has <= told
+    assert has <= reported
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -125,9 +125,9 @@ def test_the_html_of_a_fit_leads_to_its_page(cls, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_DOCS", "https://pages.invalid/here/")
     model = fitted(cls)
     page = "features" if cls is features.RadialBasis else cls.__name__
-    told = estimator_html_repr(model)
-    assert f'href="https://pages.invalid/here/generated/separatrix.{page}.html"' in told
-    tips = set(re.findall(r'class="param-doc-description"[^>]*>\s*(\w+): ', told))
+    reported = estimator_html_repr(model)
+    assert f'href="https://pages.invalid/here/generated/separatrix.{page}.html"' in reported
+    tips = set(re.findall(r'class="param-doc-description"[^>]*>\s*(\w+): ', reported))
     shown = {name for name, _ in inspect.getmembers(model) if name[0] != "_" and name[-1] == "_"}
     assert shown | set(model.get_params(deep=False)) <= tips
     inside = estimator_html_repr(make_pipeline(features.RadialBasis(), separatrix.Perceptron()))

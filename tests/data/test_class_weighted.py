@@ -69,13 +69,13 @@ def test_rows_held_out_keep_their_weights():
 def test_wrong_weights_are_refused_and_the_fit_before_stays():
     source = source_of(labels(2))
     fit = LinearClassifier().fit(X[:, :2], X[:, 0] > 0)
-    for class_weight, told in (
+    for class_weight, message in (
         ({"no": 0.0}, "leaves out the class 'no'; expected weights above 0"),
         ({"perhaps": 1.0}, "labels \\['perhaps'\\], which are not among"),
         ("even", "must be a dict, 'balanced' or None"),
         ({"no": -1.0}, "finite and not negative"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             fit.set_params(class_weight=class_weight).fit(source)
         assert (fit.n_features_in_, fit.coef_.shape) == (2, (1, 2))
 

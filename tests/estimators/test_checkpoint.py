@@ -194,7 +194,7 @@ def test_another_kernel_perceptron_is_refused(tmp_path, change, named):
 
 
 @quiet
-def test_kernels_of_ones_own_are_told_apart(tmp_path):
+def test_kernels_of_ones_own_are_distinguished(tmp_path):
     clf = KernelPerceptron(
         lambda A, B: (A @ B.T) ** 2, max_iter=3, callbacks=[Checkpoint(tmp_path / "run")]
     )

@@ -82,13 +82,13 @@ def test_a_path_travels():
         found.strengths = found.strengths
 
 
-def test_fits_that_end_early_are_told_in_one_warning():
+def test_fits_that_end_early_are_reported_in_one_warning():
     X, y = problem()
     with pytest.warns(
         ConvergenceWarning, match=r"of 4 fits of the path ended \(max_iter\)"
-    ) as told:
+    ) as reported:
         path(X, y, strengths=4, max_iter=1, tol=1e-9)
-    assert len(told) == 1
+    assert len(reported) == 1
     with pytest.warns(ConvergenceWarning, match="known to have converged.*: raise max_iter, scale"):
         path(X, y, strengths=4, max_iter=1, tol=None)
 
@@ -218,19 +218,19 @@ def test_scores_are_those_of_a_search_with_these_values(l1_ratio):
 
 
 def test_fits_are_reported_to_callbacks():
-    told = []
+    reported = []
 
     class Watch:
         def __call__(self, step, info):
             pass
 
         def searched(self, value):
-            told.append(value)
+            reported.append(value)
 
     X, y = problem()
     found = path(X, y, strengths=3, cv=2, callbacks=[Watch()])
-    assert told[:3] == found.strengths.tolist()
-    assert len(told) == 3 + 2 * 3
+    assert reported[:3] == found.strengths.tolist()
+    assert len(reported) == 3 + 2 * 3
 
 
 @pytest.mark.filterwarnings("default")

@@ -273,9 +273,9 @@ def test_features_of_text_are_numbered_as_in_the_fit(tmp_path, cache):
         assert_allclose(clf.decision_function(new), expected)
         assert clf.unknown_categories_ == {"features": 1}
         assert clf.score(new) == right
-    told = read(tmp_path / "new.svm", format="svmlight-1")
+    reported = read(tmp_path / "new.svm", format="svmlight-1")
     expected = np.array([[1.0, 0, 0, 0], [0.0, 3, 0, 0]]) @ clf.coef_[0] + clf.intercept_[0]
-    assert_allclose(clf.decision_function(told), expected)
+    assert_allclose(clf.decision_function(reported), expected)
 
 
 def test_rows_held_out_are_read_as_the_others(files):

@@ -75,9 +75,9 @@ def test_weighted_rows_keep_to_the_exact_path(seed):
         average = Perceptron(keep="average", **shared).fit(X, y, sample_weight=weight)
         if last.stop_ != "cycle":
             assert last.embedding_strengths_.tolist() == strengths
-            for fitted, told in ((last, w), (average, mean)):
+            for fitted, reported in ((last, w), (average, mean)):
                 got = [*fitted.coef_[0], *fitted.intercept_]
-                np.testing.assert_allclose(got, told, rtol=1e-13, atol=1e-13)
+                np.testing.assert_allclose(got, reported, rtol=1e-13, atol=1e-13)
         else:
             again = in_fractions(X, y, weight, step, last.n_iter_)
             assert last.embedding_strengths_.tolist() == again[0]

@@ -1,4 +1,4 @@
-"""``standardize=True``: the minimum on scaled rows, told for the features as they are given."""
+"""``standardize=True``: the minimum on scaled rows, reported in the units of the given features."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def scaled_by_hand(X, weight=None, centre=True):
 
 
 def objective_by_hand(clf, X, y, weight, scale):
-    """The penalised mean loss at the coefficients as they are told: two classes."""
+    """The penalised mean loss at the coefficients as they are reported: two classes."""
     margins = np.where(y == clf.classes_[1], 1.0, -1.0) * (X @ clf.coef_[0] + clf.intercept_[0])
     phi = get_loss(clf.loss).phi(margins)
     return np.average(phi, weights=weight) + clf.l2 * np.sum((scale * clf.coef_[0]) ** 2)

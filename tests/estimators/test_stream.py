@@ -22,8 +22,8 @@ MOST_CALLS = 400  # of functions, Python's and compiled ones, in a partial_fit o
 MOST_TO_PREDICT = 80  # likewise, in a prediction of one row
 
 
-class Told:
-    """A callback that notes what it is told: the oracle of a history, one list per column."""
+class Recorder:
+    """A callback that notes its arguments: the oracle of a history, one list per column."""
 
     def __init__(self):
         self.infos = []
@@ -54,14 +54,14 @@ def assert_same(history, expected):
 
 @pytest.mark.parametrize("make", BOTH)
 def test_a_history_is_its_passes_one_after_another(make):
-    told = Told()
-    clf, taken = make(random_state=0, callbacks=[told]), []
+    reported = Recorder()
+    clf, taken = make(random_state=0, callbacks=[reported]), []
     for i in range(70):
         stream_of(clf, [i])
         taken.append(clf.history_)
-        assert_same(clf.history_, told.history())
+        assert_same(clf.history_, reported.history())
     for passes, history in enumerate(taken, start=1):  # none of them has changed since
-        assert_same(history, told.history(passes))
+        assert_same(history, reported.history(passes))
     with pytest.raises(ValueError, match="read-only"):
         taken[40]["norm"][0] = 0.0
 
@@ -123,21 +123,21 @@ def test_a_call_that_fails_after_its_pass_leaves_everything_as_it_was(make, monk
 
 
 def test_a_stream_goes_on_after_a_fit_and_with_another_solver():
-    told = Told()
+    reported = Recorder()
     clf = LinearClassifier(solver=GradientDescent(1), tol=None, max_iter=3, random_state=0)
-    clf.set_params(callbacks=[told])
+    clf.set_params(callbacks=[reported])
     with pytest.warns(UserWarning, match="max_iter"):
         clf.fit(X, Y)
     fitted = clf.history_["seconds"][-1]
-    told.infos[:2] = []
-    told.infos[0] = told.infos[0]._replace(seconds=fitted)
+    reported.infos[:2] = []
+    reported.infos[0] = reported.infos[0]._replace(seconds=fitted)
     stream_of(clf, range(4))
     clf.set_params(solver=GradientDescent(1, learning_rate=0.1))
     stream_of(clf, range(4, 8))
     assert clf.n_iter_ == 11
     np.testing.assert_array_equal(clf.history_["pass"], np.arange(1, 12))
-    np.testing.assert_array_equal(clf.history_["norm"][2:], told.history()["norm"])
-    np.testing.assert_array_equal(clf.history_["seconds"][2:], told.history()["seconds"])
+    np.testing.assert_array_equal(clf.history_["norm"][2:], reported.history()["norm"])
+    np.testing.assert_array_equal(clf.history_["seconds"][2:], reported.history()["seconds"])
 
 
 def calls(work):

@@ -77,9 +77,9 @@ def check_perceptron(case: Case, rng: np.random.Generator) -> str:
 def check_separability(case: Case, rng: np.random.Generator) -> str:
     keep = np.ones(len(case.y), bool) if case.weight is None else case.weight > 0
     found = sx.separability(case.X[keep], case.y[keep])
-    told = Case(**{**vars(case), "intercept": True, "l2": 0.0, "loss": "logistic"})
+    reported = Case(**{**vars(case), "intercept": True, "l2": 0.0, "loss": "logistic"})
     if np.all((case.X != 0) == (case.base != 0)) and np.abs(case.X).max() < 1e300:
-        off = runs_off(told)
+        off = runs_off(reported)
         expect(off == (found.verdict != "overlapping"), f"{found.verdict}, program says {off}")
     expect(found.verify(), f"{found.verdict}: verify() says no")
     return found.verdict
@@ -99,8 +99,8 @@ def check_cv(case: Case, rng: np.random.Generator) -> str:
     expect(not np.any(scores > 0), "a negative loss")
     whole = Case(case.base, X, y, case.k, weight, clf.l2_, True, case.loss)
     J = exact_objective(whole, clf.coef_, clf.intercept_)
-    told = decimal.Decimal(clf.objective_)
-    expect(abs(told - J) <= decimal.Decimal("1e-12") * J + decimal.Decimal("1e-300"),
+    reported = decimal.Decimal(clf.objective_)
+    expect(abs(reported - J) <= decimal.Decimal("1e-12") * J + decimal.Decimal("1e-300"),
            f"objective_ {clf.objective_!r}, is {J:.17e}")  # fmt: skip
     return clf.stop_
 

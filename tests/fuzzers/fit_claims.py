@@ -78,16 +78,16 @@ def check_minimum_exists(clf: Any, case: Case) -> None:
 
 def check_minimum(clf: Any, case: Case, low: Decimal) -> None:
     """No weights have a lower J than the fit allows for; ``low`` is the lowest known."""
-    told, by_itself = Decimal(clf.objective_), clf.solver_.chooses_step
+    reported, by_itself = Decimal(clf.objective_), clf.solver_.chooses_step
     if by_itself:
         zero = exact_objective(case, 0 * clf.coef_, 0 * clf.intercept_)
-        expect(told <= zero * (1 + NEAR) or not clf.converged_, f"{clf.stop_}, above zeros")
+        expect(reported <= zero * (1 + NEAR) or not clf.converged_, f"{clf.stop_}, above zeros")
     if clf.gap_ is not None and np.isfinite(clf.gap_):
-        expect(told - Decimal(clf.gap_) <= low + TINY,
+        expect(reported - Decimal(clf.gap_) <= low + TINY,
                f"{clf.stop_}: {clf.objective_!r} - {clf.gap_!r} is above {low:.17e}")  # fmt: skip
     most = {"closed form": SOLVED, "tol": SETTLED}.get(clf.stop_)
     if most is not None and by_itself and not clf.solver_.by_row and not nearly_dependent(case):
-        expect(told <= low * (1 + most) + NEAR,
+        expect(reported <= low * (1 + most) + NEAR,
                f"{clf.stop_} at {clf.objective_!r}, {low:.6e} is possible")  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def problem_of(clf: Any, X: np.ndarray, y: np.ndarray, k: int, weight: Any, pena
 
 
 def checked(clf: Any, case: Case) -> str:
-    """Compare all claims; what does not hold is told with the options."""
+    """Compare all claims; a claim that does not hold is reported with the options."""
     try:
         ended = check_fit(clf, case)
         check_predictions(clf, case)

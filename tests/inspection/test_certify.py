@@ -156,7 +156,7 @@ def test_flips_are_the_rows_that_the_best_model_predicts_otherwise():
         assert np.allclose(intercept, best.intercept_, atol=1e-3)
 
 
-def test_the_bias_at_the_minimum_is_told_in_its_own_units():
+def test_the_bias_at_the_minimum_is_reported_in_its_own_units():
     X, y = rows(3)
     model = LinearSVC(C=0.5, intercept_scaling=10.0, dual=False, tol=1e-10).fit(X, y)
     coef, intercept = certify(model, X, y).optimum
@@ -257,7 +257,7 @@ def test_a_row_of_weight_two_is_two_rows():
     assert weighed.bound == pytest.approx(repeated.bound, rel=2e-6)
 
 
-def test_a_model_of_arrays_is_told_how_files_are_read(tmp_path):
+def test_a_model_of_arrays_is_reported_how_files_are_read(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["b", "a"])
     frame["y"] = np.where(frame["a"] + rng.normal(size=60) > 0, "yes", "no")

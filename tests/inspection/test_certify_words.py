@@ -88,8 +88,8 @@ def test_a_certificate_says_it_in_words():
     X, y = rows()
     found = certify(LogisticRegression(C=5.0, max_iter=1).fit(X, y), X, y)
     share = 100 * found.relative_gap
-    told = float(str(found).split("at most ")[1].split(" %")[0])
-    assert share <= told <= 1.1 * share
+    reported = float(str(found).split("at most ")[1].split(" %")[0])
+    assert share <= reported <= 1.1 * share
     assert f"{found.flips} of 120 rows" in str(found)
     assert "5 * the sum of the logistic loss + 0.5 * |w|^2" in str(found)
     assert "cannot be checked" in str(found)

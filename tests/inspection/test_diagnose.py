@@ -30,7 +30,7 @@ def test_it_comes_first_and_its_line_mends_it(cause, case):
 
 @pytest.mark.parametrize("cause", dict(FIRST))
 def test_every_cause_that_is_documented_is_tested(cause):
-    told = " ".join(diagnose.__doc__.split())
+    reported = " ".join(diagnose.__doc__.split())
     words = {"rows sorted by class", "cycling", "float32 exhausted", "step above 2/L"}
     short = {
         "different scales": "on different scales",
@@ -40,7 +40,7 @@ def test_every_cause_that_is_documented_is_tested(cause):
         "penalty too large": "penalty too large or too small",
         "penalty too small": "penalty too large or too small",
     }
-    assert (cause if cause in words else short.get(cause, cause)) in told
+    assert (cause if cause in words else short.get(cause, cause)) in reported
 
 
 HEALTHY = [

@@ -48,9 +48,9 @@ def test_no_warning_escapes_at_any_scale(seed):
     if refused:
         assert "scale" in refused
         return
-    told = diagnose(clf, X, y)
-    assert str(told)
-    assert "nan" not in str(told)
+    reported = diagnose(clf, X, y)
+    assert str(reported)
+    assert "nan" not in str(reported)
 
 
 def test_a_ratio_of_scales_beyond_floating_point():
@@ -58,8 +58,8 @@ def test_a_ratio_of_scales_beyond_floating_point():
     X = rng.standard_normal((60, 2))
     y = (X.sum(axis=1) + rng.standard_normal(60) > 0.0).astype(int)
     X = X * [1e150, 1e-160]
-    told = diagnose(quietly(Perceptron(max_iter=20), X, y), X, y)
-    assert "at least 1.8e+308" in str(told)
+    reported = diagnose(quietly(Perceptron(max_iter=20), X, y), X, y)
+    assert "at least 1.8e+308" in str(reported)
 
 
 @pytest.mark.parametrize("bias", [True, False])

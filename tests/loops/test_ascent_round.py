@@ -67,12 +67,12 @@ def test_a_compiled_epoch_with_a_bias_equals_its_twin(level, kind, weighted, los
     try:
         for one_round in (loops.ascent_round, twins.ascent_round):
             alpha, w, active = np.zeros(80), np.zeros(8), np.arange(80)
-            told = []
+            ran = []
             for seed in range(4):
-                told.append(one_epoch(stored(X, kind), y, get_loss(loss), alpha, w, active, seed,
+                ran.append(one_epoch(stored(X, kind), y, get_loss(loss), alpha, w, active, seed,
                                       one_round, **given))  # fmt: skip
-                active = active[: told[-1].n_active]
-            ends.append((alpha, w, active, told))
+                active = active[: ran[-1].n_active]
+            ends.append((alpha, w, active, ran))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(*ends, strict=True):

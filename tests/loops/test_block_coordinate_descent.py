@@ -40,8 +40,8 @@ def test_the_compiled_loop_equals_its_twin(level, spread):
     try:
         for descend in (loops.block_coordinate_descent, twins.block_coordinate_descent):
             at, here = u.copy(), slope.copy()
-            told = descend(H, STARTS, thresholds, at, here, max_epochs=3, enough=1e-3)
-            ends.append((at, here, told))
+            reported = descend(H, STARTS, thresholds, at, here, max_epochs=3, enough=1e-3)
+            ends.append((at, here, reported))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(*ends, strict=True):
@@ -54,10 +54,10 @@ def test_the_compiled_loop_equals_its_twin(level, spread):
 def test_the_end_is_the_minimum_and_the_slope_that_of_it(seed):
     H, thresholds, u, slope = problem(seed)
     start, first = u.copy(), slope.copy()
-    told = loops.block_coordinate_descent(
+    reported = loops.block_coordinate_descent(
         H, STARTS, thresholds, u, slope, max_epochs=20_000, enough=1e-25
     )
-    assert told.epochs < 20_000
+    assert reported.epochs < 20_000
     np.testing.assert_allclose(slope, first + H @ (u - start), atol=1e-9)
     zeros = 0
     for begin, end, t in zip(STARTS[:-1], STARTS[1:], thresholds, strict=True):
@@ -81,12 +81,12 @@ def test_an_epoch_gains_what_it_says_or_more():
 
     before = value(u)
     for _ in range(5):
-        told = loops.block_coordinate_descent(
+        reported = loops.block_coordinate_descent(
             H, STARTS, thresholds, u, slope, max_epochs=1, enough=0.0
         )
         after = value(u)
-        assert told.epochs == 1
-        assert 0.0 < told.gain <= (before - after) * (1.0 + 1e-9)
+        assert reported.epochs == 1
+        assert 0.0 < reported.gain <= (before - after) * (1.0 + 1e-9)
         before = after
 
 

@@ -44,9 +44,11 @@ def test_the_compiled_loop_equals_its_twin(level, kind, bias, m, n):
             model = make(columns, h, ridge, thresholds, bias)
             at, here = w.copy(), slope.copy()
             at[0] = 0.0
-            told = descend(model, at, here, 0.1, zeros=False, max_epochs=2, enough=0.0)
-            told = descend(model, at, here, told.shift, zeros=True, max_epochs=3, enough=1e-6)
-            ends.append((model.products, model.squares, at, here, told))
+            reported = descend(model, at, here, 0.1, zeros=False, max_epochs=2, enough=0.0)
+            reported = descend(
+                model, at, here, reported.shift, zeros=True, max_epochs=3, enough=1e-6
+            )
+            ends.append((model.products, model.squares, at, here, reported))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(*ends, strict=True):
@@ -59,13 +61,15 @@ def test_the_end_is_the_minimum_and_the_slope_that_of_it(bias):
     start, slope = w.copy(), g.copy()
     model = loops.column_model(columns, h, ridge, thresholds, bias)
     shift = -g.sum() / h.sum() if bias else 0.0
-    told = loops.column_descent(model, w, slope, shift, zeros=True, max_epochs=100_000, enough=0.0)
-    t = X.T @ (w - start) + told.shift
-    np.testing.assert_allclose(slope + told.shift * h, g + h * t, atol=1e-9)
+    reported = loops.column_descent(
+        model, w, slope, shift, zeros=True, max_epochs=100_000, enough=0.0
+    )
+    t = X.T @ (w - start) + reported.shift
+    np.testing.assert_allclose(slope + reported.shift * h, g + h * t, atol=1e-9)
     if bias:
         assert np.sum(g + h * t) == pytest.approx(0.0, abs=1e-10)
     else:
-        assert told.shift == 0.0
+        assert reported.shift == 0.0
 
     def value(parts):
         at = parts[:6] - parts[6:12]
@@ -75,22 +79,22 @@ def test_the_end_is_the_minimum_and_the_slope_that_of_it(bias):
     split = np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0), [0.0]])
     bounds = [(0.0, None)] * 12 + [(None, None)]
     best = minimize(value, split, bounds=bounds, tol=1e-14).fun
-    mine = value(np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0), [told.shift]]))
+    mine = value(np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0), [reported.shift]]))
     assert mine == pytest.approx(best, abs=1e-6)
     assert mine <= best + 1e-9
 
 
-def test_epochs_end_where_little_is_gained_and_zeros_stay_if_told():
+def test_epochs_end_where_little_is_gained_and_zeros_stay_if_asked():
     columns, _, h, ridge, thresholds, w, slope = problem(20, 50, 5)
     thresholds += 0.1
     w[::2] = 0.0
     model = loops.column_model(columns, h, ridge, thresholds, bias=False)
-    told = loops.column_descent(model, w, slope, 0.0, zeros=False, max_epochs=3, enough=0.0)
-    assert told.epochs == 3
-    assert told.gain > 0.0
+    reported = loops.column_descent(model, w, slope, 0.0, zeros=False, max_epochs=3, enough=0.0)
+    assert reported.epochs == 3
+    assert reported.gain > 0.0
     assert not w[::2].any()
-    told = loops.column_descent(model, w, slope, 0.0, zeros=True, max_epochs=9, enough=np.inf)
-    assert told.epochs == 1
+    reported = loops.column_descent(model, w, slope, 0.0, zeros=True, max_epochs=9, enough=np.inf)
+    assert reported.epochs == 1
     assert w[::2].any()
 
 
@@ -101,9 +105,9 @@ def test_without_curvature_what_costs_goes_and_the_rest_stays():
     w, slope = np.array([2.0, 2.0, 2.0]), np.zeros(8)
     thresholds = np.array([1.0, 0.0, 0.5])
     model = loops.column_model(X, np.ones(8), np.zeros(3), thresholds, bias=True)
-    told = loops.column_descent(model, w, slope, 0.0, zeros=True, max_epochs=9, enough=0.0)
+    reported = loops.column_descent(model, w, slope, 0.0, zeros=True, max_epochs=9, enough=0.0)
     assert w.tolist() == [0.0, 2.0, 0.0]
-    assert told.shift == 6.0
+    assert reported.shift == 6.0
 
 
 def test_sizes_that_do_not_fit_are_refused():

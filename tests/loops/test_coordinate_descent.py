@@ -28,8 +28,8 @@ def test_the_compiled_loop_equals_its_twin(level, m):
     try:
         for descend in (loops.coordinate_descent, twins.coordinate_descent):
             at, here = u.copy(), slope.copy()
-            told = descend(H, thresholds, at, here, max_epochs=5, enough=1e-3)
-            ends.append((at, here, told))
+            reported = descend(H, thresholds, at, here, max_epochs=5, enough=1e-3)
+            ends.append((at, here, reported))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(*ends, strict=True):
@@ -59,13 +59,13 @@ def test_the_end_is_the_minimum_and_the_slope_that_of_it(rank):
     assert (u == 0.0).any()
 
 
-def test_epochs_end_where_little_is_gained_or_as_told():
+def test_epochs_end_where_little_is_gained_or_as_asked():
     H, thresholds, u, slope = problem(20, 5)
-    told = loops.coordinate_descent(H, thresholds, u, slope, max_epochs=3, enough=0.0)
-    assert told.epochs == 3
-    assert told.gain > 0.0
-    told = loops.coordinate_descent(H, thresholds, u, slope, max_epochs=1000, enough=np.inf)
-    assert told.epochs == 1
+    reported = loops.coordinate_descent(H, thresholds, u, slope, max_epochs=3, enough=0.0)
+    assert reported.epochs == 3
+    assert reported.gain > 0.0
+    reported = loops.coordinate_descent(H, thresholds, u, slope, max_epochs=1000, enough=np.inf)
+    assert reported.epochs == 1
 
 
 def test_sizes_that_do_not_fit_are_refused():

@@ -114,8 +114,8 @@ def test_a_pass_in_pieces_has_the_same_bits_and_shows_weights_without_debts():
         at += loops.online_pass(
             rows, y, loss, pieces, weight_scale=0.7, order=order[at:], max_updates=1, **given
         ).position
-        told, again = pieces.weights, pieces.weights
-        np.testing.assert_array_equal(told, again)
+        reported, again = pieces.weights, pieces.weights
+        np.testing.assert_array_equal(reported, again)
     shown = pieces.weights
     pieces.fold()
     np.testing.assert_allclose(shown, pieces.weights, rtol=1e-14)

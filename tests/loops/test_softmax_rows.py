@@ -16,8 +16,10 @@ def by_rows(scores, y, weight=None):
     k = scores.shape[1]
     gradient = np.zeros((k, k + 1))
     softmax = get_loss("logistic").for_classes(k)
-    told = loops.batch_pass(scores, y, softmax, np.eye(k, k + 1), weight=weight, gradient=gradient)
-    return *told, gradient[:, -1]
+    reported = loops.batch_pass(
+        scores, y, softmax, np.eye(k, k + 1), weight=weight, gradient=gradient
+    )
+    return *reported, gradient[:, -1]
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 18])

@@ -115,7 +115,7 @@ def test_partial_fit_cross_validation_and_certificate():
     assert "each against the rest" in certificate.formula
 
 
-def test_classes_told_apart_but_not_each_from_the_rest_have_a_minimum_without_a_penalty():
+def test_classes_distinguished_but_not_each_from_the_rest_have_a_minimum_without_a_penalty():
     line, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])  # the middle one is between
     model = LinearClassifier("squared_hinge", l2=0.0).fit(line, y)
     certificate = certify(model, line, y)

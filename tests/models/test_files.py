@@ -101,9 +101,9 @@ def test_the_layout_is_that_of_safetensors(tmp_path):
     assert header["coef_"]["dtype"] == "F64"
     read = np.frombuffer(data[begin:end], "<f8").reshape(header["coef_"]["shape"])
     assert np.array_equal(read, clf.coef_)
-    told = header["__metadata__"]["sha256"].encode()
-    assert raw.count(told) == 1
-    assert sha256(raw.replace(told, b"0" * 64)).hexdigest().encode() == told
+    reported = header["__metadata__"]["sha256"].encode()
+    assert raw.count(reported) == 1
+    assert sha256(raw.replace(reported, b"0" * 64)).hexdigest().encode() == reported
     assert (8 + length) % 8 == 0
     assert all(isinstance(value, str) for value in header["__metadata__"].values())
     model = json.loads(header["__metadata__"]["model"])

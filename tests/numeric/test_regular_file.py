@@ -73,6 +73,6 @@ def test_regular_files_are_opened(tmp_path):
 def test_errors_of_the_system_name_the_file(read):
     """The first page of the memory of a process can be opened as a file, but not read."""
     path = "/proc/self/mem"
-    with pytest.raises((OSError, ValueError), match="Input/output error") as told:
+    with pytest.raises((OSError, ValueError), match="Input/output error") as reported:
         read(path)
-    assert path in str(told.value)
+    assert path in str(reported.value)

@@ -36,8 +36,8 @@ class Parts(HTMLParser):
 
     def handle_data(self, data):
         if self.inside:
-            told, given = self.inside
-            told[-1] = (given, told[-1][1] + data)
+            reported, given = self.inside
+            reported[-1] = (given, reported[-1][1] + data)
 
     def handle_endtag(self, tag):
         self.inside = None

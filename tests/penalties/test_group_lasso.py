@@ -140,12 +140,14 @@ def test_violation_is_the_distance_to_the_subdifferential(penalty):
     assert np.array_equal(found[:, -1], np.abs(g[:, -1]))
     for block, threshold, _ in blocks(penalty):
         own, weight = np.array([g[one] for one in block]), np.array([at[one] for one in block])
-        told = length(found, block)
+        reported = length(found, block)
         if weight.any():
             rest = own + threshold * weight / np.sqrt(np.sum(weight**2))
-            assert told == pytest.approx(np.sqrt(np.sum(rest**2)), rel=1e-14)
+            assert reported == pytest.approx(np.sqrt(np.sum(rest**2)), rel=1e-14)
         else:
-            assert told == pytest.approx(max(np.sqrt(np.sum(own**2)) - threshold, 0.0), abs=1e-15)
+            assert reported == pytest.approx(
+                max(np.sqrt(np.sum(own**2)) - threshold, 0.0), abs=1e-15
+            )
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

@@ -58,7 +58,7 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
-def test_no_bound_is_told_where_none_is_known():
+def test_no_bound_is_reported_where_none_is_known():
     X, y = rows(0)
     for loss, l2 in (("hinge", 0.0), ("perceptron", 0.1), ("tanh_squared", 0.1)):
         assert not provable(problem(X, y, loss, l2))

@@ -1,4 +1,4 @@
-"""Bounds by the curvature of a sample, against minima found by SciPy and told in long doubles."""
+"""Bounds by the curvature of a sample, against minima by SciPy evaluated in long doubles."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ def test_every_word_is_that_of_plain_programs(seed, intercept):
     X, y = random_problem(seed)
     Z = signed(X, y) if intercept else signed(X, y)[:, :-1]
     found = separability(X, y, fit_intercept=intercept)
-    told = list(found.infinite_coefficients.values())
+    reported = list(found.infinite_coefficients.values())
     expected = words(Z)
-    assert told == expected[: X.shape[1]]
+    assert reported == expected[: X.shape[1]]
     assert found.infinite_intercept == (expected[-1] if intercept else None)
     if found.verdict != "overlapping" and "not identified" not in expected:
         names = [*found.feature_names, "(intercept)"]

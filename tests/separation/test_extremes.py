@@ -67,7 +67,7 @@ def numbers(given, k):
 
 
 def weights_hold(given, Z, right, k, width):
-    """Whether positive weights of these rows alone give the sum, and those told are near them."""
+    """Whether positive weights of these rows alone give the sum, close to those reported."""
     rows = [Z[i] for i in numbers(given, k)]
     solved = only_solution(rows, right) if rows else []
     if solved is None or (not rows and any(right)):

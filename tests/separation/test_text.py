@@ -11,13 +11,13 @@ from separatrix import separability
 
 
 def test_words_html_and_plain_data():
-    told = str(separability(CORNERS, LOGIC["and"]))
-    assert "are separable" in told
-    assert "at most 51 mistakes" in told
+    reported = str(separability(CORNERS, LOGIC["and"]))
+    assert "are separable" in reported
+    assert "at most 51 mistakes" in reported
     found = separability(CORNERS, LOGIC["xor"])
-    told = str(found)
-    assert f"a margin above {found.residual:.3g}" in told
-    assert "never stops" in told
+    reported = str(found)
+    assert f"a margin above {found.residual:.3g}" in reported
+    assert "never stops" in reported
     X, y = quasi()
     found = separability(X, y, exact=True, feature_names=["a<b", "x"])
     assert "a<b (+inf)" in str(found)

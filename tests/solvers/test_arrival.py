@@ -162,8 +162,8 @@ def test_crammer_and_singer_with_a_bias_end_where_a_general_program_does(seed, l
     J = crammer_singer(X, y, W, b, l2, weight)
     assert fit.objective_ * (1 - 1e-9) <= J * (1 + 1e-6)
     assert fit.objective_ >= J * (1 - 1e-4)
-    told = crammer_singer(X, y, fit.coef_, fit.intercept_, l2, weight)
-    assert told == pytest.approx(fit.objective_, rel=1e-11)
+    reported = crammer_singer(X, y, fit.coef_, fit.intercept_, l2, weight)
+    assert reported == pytest.approx(fit.objective_, rel=1e-11)
 
 
 def test_rows_twice_absent_and_sparse_give_the_same_minimum():

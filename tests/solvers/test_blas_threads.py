@@ -35,8 +35,8 @@ def test_threads_of_blas_change_no_bit(shape, classes, settings):
         with threadpool_limits(threads, "blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             fit = clf.fit(X, y)
-        told = {name: fit.history_[name] for name in fit.history_ if name != "seconds"}
-        found.append({"coef": fit.coef_, "intercept": fit.intercept_, **told})
+        reported = {name: fit.history_[name] for name in fit.history_ if name != "seconds"}
+        found.append({"coef": fit.coef_, "intercept": fit.intercept_, **reported})
     assert found[0].keys() == found[1].keys()
     for name, values in found[0].items():
         np.testing.assert_array_equal(values, found[1][name])

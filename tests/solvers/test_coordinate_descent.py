@@ -174,7 +174,7 @@ def test_threads_change_no_bit_and_int64_indices_nothing():
     assert np.array_equal(LinearClassifier(**given).fit(X, y).coef_, one.coef_)
 
 
-def test_features_that_are_alike_are_told_apart_to_the_end():
+def test_features_that_are_alike_are_distinguished_to_the_end():
     """Steps of single weights crawl there, and are extrapolated."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 1)) + 0.02 * rng.standard_normal((300, 60))

@@ -306,12 +306,12 @@ def test_any_weights_of_the_hinge_are_proven_away_from_memory(kind, k, weighted)
 def test_a_fit_says_what_it_keeps_beside_rows_that_are_not_in_memory(kind, k, solver):
     source = SOURCES[kind](*data(k, weighted=False))
     clf = LinearClassifier("hinge", solver=solver, l2=1.0, tol=1e-6, random_state=0).fit(source)
-    told = re.search(r"keeping (\S+) MB in memory of rows that are not", repr(clf.solver_))
+    reported = re.search(r"keeping (\S+) MB in memory of rows that are not", repr(clf.solver_))
     if kind == "cluster" and isinstance(solver, ProximalPoint):  # it is kept where the rows are
-        assert told is None
+        assert reported is None
         return
     expected = 8 * N * (1 if k == 2 else k)  # a number a row, or one for each class
     if solver == "auto":  # all rows, for they are few
         expected = source.row_bytes * N
-    assert 1e6 * float(told[1]) == pytest.approx(expected, rel=0.01)
+    assert 1e6 * float(reported[1]) == pytest.approx(expected, rel=0.01)
     assert 0.0 <= clf.gap_ <= 1e-6 * clf.objective_

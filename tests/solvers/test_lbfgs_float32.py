@@ -1,4 +1,4 @@
-"""L-BFGS by sums in float32 over float32 rows: all that is told of a fit is exact."""
+"""L-BFGS by sums in float32 over float32 rows: everything that a fit reports is exact."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_minimum_is_that_of_exact_sums(large, weighted, intercept, monkeypat
         assert fit.objective_ == pytest.approx(J, rel=1e-12)
 
 
-def test_what_is_told_of_every_step_is_exact(large):
+def test_what_is_reported_of_every_step_is_exact(large):
     X, y = table()
     objective = objective_of(X, y)
     steps = list(islice(LBFGS().steps(objective, np.zeros((1, 21)), np.random.default_rng(0)), 4))
@@ -168,7 +168,7 @@ def test_rough_steps_end_with_an_exact_one(large, monkeypatch):
     assert places[-1][1] == step.weights.tobytes()
 
 
-def test_where_rough_sums_tell_too_low_a_j_it_stays_and_is_told_exactly(large, monkeypatch):
+def test_where_rough_sums_tell_too_low_a_j_it_stays_and_is_reported_exactly(large, monkeypatch):
     monkeypatch.setattr(lbfgs, "ONE_STEP", 1e-4)
     X, y = table()
     plain = Objective.value_and_gradient

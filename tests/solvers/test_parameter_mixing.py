@@ -35,7 +35,7 @@ FILLED = [(a, b) for a, b in pairwise(EDGES) if a < b]
 
 def mixed_perceptron(X, y, weight, passes):
     """Two classes, row by row in the order given: weights, and k_i of every pass and part."""
-    Z, w, total, told = np.column_stack([X, np.ones(len(X))]), np.zeros(X.shape[1] + 1), 0.0, []
+    Z, w, total, reported = np.column_stack([X, np.ones(len(X))]), np.zeros(X.shape[1] + 1), 0.0, []
     steps = 0
     for _ in range(passes):
         ends, mistakes, sums, seen = [], [], 0.0, 0
@@ -50,12 +50,12 @@ def mixed_perceptron(X, y, weight, passes):
                 sums, seen = sums + v, seen + 1
             ends.append(v)
             mistakes.append(met)
-        told.append(mistakes)
+        reported.append(mistakes)
         longest = max(np.count_nonzero(weight[a:b]) for a, b in FILLED)
         steps, total = steps + longest, total + longest / seen * sums
         if sum(mistakes):
             w = sum(k * v for k, v in zip(mistakes, ends, strict=True)) / sum(mistakes)
-    return w, total / steps, told
+    return w, total / steps, reported
 
 
 @quiet
@@ -65,14 +65,14 @@ def test_the_perceptron_is_mixed_by_mistakes(weighted, sparse):
     X, y, classes, weight = data(2, weighted)
     source = clustered(csr(X) if sparse else X, y, classes, weight, EDGES)
     ones = np.ones(len(y)) if weight is None else weight
-    w, average, told = mixed_perceptron(X, y, ones, 4)
+    w, average, reported = mixed_perceptron(X, y, ones, 4)
     for keep, expected in (("last", w), ("average", average)):
         clf = Perceptron(max_iter=4, shuffle=False, keep=keep).fit(source)
         found = np.append(clf.coef_[0], clf.intercept_)
         scale = np.linalg.norm(found) / np.linalg.norm(expected)  # weights are 1 in the mean
         assert scale == pytest.approx(1.0 if weight is None else len(y[ones > 0]) / ones.sum())
         np.testing.assert_allclose(found, scale * expected, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(clf.history_["mistakes"], np.sum(told, axis=1))
+        np.testing.assert_allclose(clf.history_["mistakes"], np.sum(reported, axis=1))
 
 
 def mixed_descent(X, y, step, l2, passes, batch):
@@ -163,9 +163,9 @@ def test_on_separable_rows_it_keeps_to_the_bound_of_the_theorem(k, seed):
     assert clf.score(source) == 1.0
     assert clf.history_["mistakes"].tolist() == before[1:]
     assert sum(sums) <= found.mistake_bound
-    told = clf.history_
-    assert told["mistake_bound"][-1] == pytest.approx(len(FILLED) * found.mistake_bound)
-    assert told["mistakes_so_far"][-1] == sum(before) <= told["mistake_bound"][-1]
+    reported = clf.history_
+    assert reported["mistake_bound"][-1] == pytest.approx(len(FILLED) * found.mistake_bound)
+    assert reported["mistakes_so_far"][-1] == sum(before) <= reported["mistake_bound"][-1]
 
 
 @quiet

@@ -300,8 +300,8 @@ def test_lbfgs_starts_at_the_minimum_of_a_sample():
     # Minima of m rows and of all are about d / m of J apart, and a step is made from there.
     assert first.objective <= minimum * (1 + 6 / 4096)
     zeros = Objective(whole.loss, whole.penalty, Whole(X, y, np.array([-1, 1])))
-    told = next(LBFGS().steps(zeros, np.zeros(whole.shape), rng))
-    assert told.objective > 1.1 * minimum
+    reported = next(LBFGS().steps(zeros, np.zeros(whole.shape), rng))
+    assert reported.objective > 1.1 * minimum
 
 
 class Whole(ArraySource):

@@ -183,7 +183,7 @@ def test_rising_at_first_is_not_diverging():
         assert abs(result.x) == pytest.approx(np.sqrt(0.5))
 
 
-def test_what_falls_at_an_even_pace_is_told_from_nothing():
+def test_what_falls_at_an_even_pace_is_reported_from_nothing():
     """It might be a long way to a minimum, as it is for the second."""
     for function, gradient in (
         (lambda x: -x, lambda x: -1.0),

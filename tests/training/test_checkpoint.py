@@ -237,7 +237,7 @@ def test_parameters_are_checked(tmp_path):
 
 
 def test_time_between_writes(tmp_path, monkeypatch):
-    """As told; longer where writing takes more than its share."""
+    """As reported; longer where writing takes more than its share."""
     now, written, cost = [0.0], [], 10.0
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
 

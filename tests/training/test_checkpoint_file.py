@@ -151,29 +151,29 @@ X, y = rng.standard_normal((50, 400)), np.arange(50) % 2  # a checkpoint takes s
 
 def fit(most, callbacks):
     solver = GradientDescent(learning_rate=0.01)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         clf = LinearClassifier(solver=solver, max_iter=most, callbacks=callbacks).fit(X, y)
-    return clf, [str(each.message) for each in told if each.category is RuntimeWarning]
+    return clf, [str(each.message) for each in reported if each.category is RuntimeWarning]
 
 def passes():
     return len(read(folder / "run")["state"]["parts"]["loop"]["infos"])
 
 keep = Checkpoint(folder / "run", every=1)
-_, told = fit(3, [keep])
-assert passes() == 3 and not told, told
+_, reported = fit(3, [keep])
+assert passes() == 3 and not reported, reported
 disk = os.statvfs(folder)
 room = disk.f_bavail * disk.f_bsize
 (folder / "other").write_bytes(bytes(max(room - 4096, 1)))
 before = (folder / "run").read_bytes()
-clf, told = fit(6, [keep])
-assert len(told) == 3 and "No space left on device" in told[0], told
+clf, reported = fit(6, [keep])
+assert len(reported) == 3 and "No space left on device" in reported[0], reported
 assert (folder / "run").read_bytes() == before
 assert sorted(file.name for file in folder.iterdir()) == ["other", "run", "run.previous"]
 whole, _ = fit(6, [])
 assert clf.n_iter_ == 6 and np.array_equal(clf.coef_, whole.coef_)
 (folder / "other").unlink()
-again, told = fit(6, [keep])
-assert not told and passes() == 6 and np.array_equal(again.coef_, whole.coef_)
+again, reported = fit(6, [keep])
+assert not reported and passes() == 6 and np.array_equal(again.coef_, whole.coef_)
 """
 
 

@@ -166,7 +166,7 @@ def test_exact_values_are_those_of_long_sums(loss, k):
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_left_of_a_perfect_fit_is_told_to_twelve_digits(loss, seed):
+def test_what_is_left_of_a_perfect_fit_is_reported_to_twelve_digits(loss, seed):
     """Margins of 1 but for their last bits: J is the square of what these are short of."""
     rng = np.random.default_rng(seed)
     rows, y = rng.standard_normal((4, 3)) * [1e5, 1e-5, 1.0], np.array([-1.0, 1.0, 1.0, -1.0])
@@ -193,7 +193,7 @@ def test_features_whose_squares_underflow_do_not_pass_for_constant():
 @quiet
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 def test_biases_of_many_classes_are_those_that_were_judged(offset):
-    """They are told with sum 0, which rounds them: J is that of what is told."""
+    """They are reported with sum 0, which rounds them: J is that of what is reported."""
     rng = np.random.default_rng(1)
     rows, y = np.round(rng.standard_normal((24, 2)), 2) + offset, np.arange(24) % 3
     clf = LinearClassifier("hinge", l2=1e-3).fit(rows, y)
@@ -232,7 +232,7 @@ def test_proofs_read_no_more_often_than_the_steps(loss, k, passes):
     objective = Objective(
         get_loss(loss) if k == 2 else get_loss(loss).multiclass(), L2(0.1), source
     )
-    objective.moments  # noqa: B018 (what rounding does is told by them: one read, remembered)
+    objective.moments  # noqa: B018 (what rounding does is reported by them: one read, remembered)
     source.sums = 0
     solver = GradientDescent(batch_size=1, learning_rate=0.01)
     result = minimize(objective, solver, stop=Stop(max_iter=passes, tol=1e-12), seed=0)
@@ -274,7 +274,7 @@ def test_warnings_carry_no_comment():
 
 
 @pytest.mark.parametrize("solver", [LBFGS(), Newton(), GradientDescent()])
-def test_softmax_without_a_penalty_is_told_with_the_least_weights(solver):
+def test_softmax_without_a_penalty_is_reported_with_the_least_weights(solver):
     rng = np.random.default_rng(0)
     rows, y = rng.standard_normal((90, 3)), rng.integers(0, 3, 90)
     clf = LinearClassifier(l2=0.0, solver=solver, tol=1e-13).fit(rows, y)

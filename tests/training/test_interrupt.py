@@ -70,7 +70,7 @@ def nothing_is_left_behind():
     ],
     ids=repr,
 )  # fmt: skip
-def test_an_interrupt_in_the_last_pass_is_told(clf):
+def test_an_interrupt_in_the_last_pass_is_reported(clf):
     whole = clone(clf).fit(X, Y)
     assert whole.n_iter_ == 3
     clf = clone(clf).set_params(callbacks=[press_in(3)])
@@ -95,7 +95,7 @@ def test_an_interrupt_in_the_pass_without_mistakes_keeps_its_weights(clf):
     np.testing.assert_array_equal(clf.decision_function(X), whole.decision_function(X))
 
 
-def test_an_interrupt_in_the_closing_proof_is_told(monkeypatch):
+def test_an_interrupt_in_the_closing_proof_is_reported(monkeypatch):
     proves = gap.GapTracker.evaluate
 
     def pressed(self, weights):

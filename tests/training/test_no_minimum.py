@@ -1,4 +1,4 @@
-"""Data on which J has no minimum is told as such, and no other."""
+"""Data on which J has no minimum is reported as such, and no other."""
 
 from __future__ import annotations
 

@@ -144,9 +144,9 @@ def test_nobody_who_looks_at_a_step_can_change_it(clf):
     assert watched.stop_ == alone.stop_
     np.testing.assert_array_equal(watched.decision_function(X), alone.decision_function(X))
     assert len(shown) == watched.n_iter_
-    for told in shown:  # nor does what comes later
-        assert told
-        for array, before in told:
+    for reported in shown:  # nor does what comes later
+        assert reported
+        for array, before in reported:
             np.testing.assert_array_equal(array, before)
 
 

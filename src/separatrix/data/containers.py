@@ -102,7 +102,7 @@ def refuse_times(X: Any, name: str, expected: str) -> None:
 
 
 @contextmanager
-def words_told(X: Any) -> Iterator[None]:
+def explain_words(X: Any) -> Iterator[None]:
     """Errors about a non-numeric frame name its non-numeric columns and give advice."""
     try:
         yield

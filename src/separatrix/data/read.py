@@ -14,7 +14,7 @@ from .cluster.source import ClusterSource
 from .files.cache.folder import cache_folder
 from .files.encoding.label_sets import as_target, target_names
 from .files.readers.formats import import_arrow, open_reader
-from .files.readers.paths import told_as
+from .files.readers.paths import named_as
 from .files.readers.reader import Reader, SharedParts, TableReader
 from .files.reading import Reading
 from .files.source import FileSource
@@ -174,10 +174,10 @@ def read(
         "keep_cache": not opened.once,
     }  # fmt: skip
     if like is not None:
-        with told_as(reader.name, reader.spool):
+        with named_as(reader.name, reader.spool):
             return _alike(reader, reading_of(like), given, blocks)
     options = _options(reader, given, dtype)
-    with told_as(reader.name, reader.spool):
+    with named_as(reader.name, reader.spool):
         source = FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
     _warn_of_columns(source.rows.encoding, source.n_rows, categorical)
     _warn_of_labels(source)

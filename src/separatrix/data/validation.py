@@ -18,7 +18,7 @@ from ..numeric.types import AnyArray, Array
 from ..rows import CsrRows, RowsLike
 from ..rows.device import DeviceRows, DeviceValues, at_home, device_values
 from .arrays import ArraySource
-from .containers import opened, refuse_paths, refuse_times, words_told
+from .containers import explain_words, opened, refuse_paths, refuse_times
 from .device_arrays import copied_home, device_rows, on_device
 from .device_labels import class_counts
 from .labels import (
@@ -86,7 +86,7 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> RowsLike:
     )  # fmt: skip
     X, in_order = sound_rows(X)
     if not sp.issparse(X):
-        with words_told(X):
+        with explain_words(X):
             return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)

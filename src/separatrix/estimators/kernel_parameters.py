@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data.containers import words_told
+from ..data.containers import explain_words
 from ..data.validation import array_source, check_rows
 from ..kernels import NAMES, Kernel, KernelCache, Matrix, Precomputed, get_kernel
 from ..kernels.gaussian import goes_by_blocks
@@ -51,7 +51,7 @@ class KernelParameters:
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """Convert X to CSR or a C-contiguous array."""
-        with words_told(X):
+        with explain_words(X):
             return check_array(
                 X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
             )

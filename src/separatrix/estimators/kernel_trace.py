@@ -25,7 +25,7 @@ from ..numeric.types import AnyArray, Array
 from ..schedules import as_schedule
 from ..training.recording import Recording
 from ..training.recording.columns import MOST_ROWS, MOST_STEPS, StepColumns, margins_of
-from ..training.recording.recording import MOST_TOLD
+from ..training.recording.recording import MOST_ENTRIES
 from ..training.recording.words import end_of_pass, number
 from .kernel_expansion import rows_labels_weights
 from .sources import refuse_labels_beside
@@ -86,7 +86,7 @@ class KernelTrace:
         columns = columns_of(run, self._kernel_matrix(rows, rows), self.n_iter, max_steps)
         signs = np.asarray(run.rule.y)
         story = KernelStory(columns, self.classes.tolist(), signs, self.fit_intercept)
-        x = None if rows.shape[0] * rows.shape[1] > MOST_TOLD else _dense(rows)
+        x = None if rows.shape[0] * rows.shape[1] > MOST_ENTRIES else _dense(rows)
         method = {
             "solver": None, "loss": PerceptronLoss.name, "l2": 0.0,
             "fit_intercept": self.fit_intercept, "kernel": self.kernel.to_dict(rows),

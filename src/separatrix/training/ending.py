@@ -22,7 +22,7 @@ CONVERGED = ("no mistakes", "tol", "optimal", "closed form", "stationary")
 SPECKS = 1e-12, 1e-14  # of J: possible cost of a weight left by rounding; tried in turn
 MOST_CHANGES = 5  # of weights proven to be 0: each change may prove more of them
 ABOVE_KINK = 1.0 + 1e-6  # a margin at which the squared hinge is 0 despite rounding
-TOLD = ("callback", "interrupted", "seconds", "validation")  # user-requested stops
+USER_STOPS = ("callback", "interrupted", "seconds", "validation")  # user-requested stops
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def ending(
         if stop in CONVERGED and not mistakes and value > LEAST * objective.value_at_zeros:
             lossless = _without_loss(W, objective, units)
             W, value = (W, value) if lossless is None else (lossless, 0.0)
-    if stop in TOLD:
+    if stop in USER_STOPS:
         return Ending(W, stop, value)
     if objective.loss.convex and not objective.loss.homogeneous:
         at_zeros = objective.value_at_zeros

@@ -220,7 +220,8 @@ class StoppingRules:
     def to_state(self) -> State:
         """The state, as arrays and numbers."""
         return {
-            "before": _told(self.before), "earlier": _told(self.earlier), "fewest": self.fewest,
+            "before": _step_state(self.before), "earlier": _step_state(self.earlier),
+            "fewest": self.fewest,
             "stale": self.stale, "cycles": None if self.cycles is None else self.cycles.to_state(),
             "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
@@ -292,7 +293,7 @@ class StoppingRules:
         return self.stale >= patience
 
 
-def _told(step: Step | None) -> State | None:
+def _step_state(step: Step | None) -> State | None:
     if step is None:
         return None
     return {"weights": step.weights, "state": step.state, "objective": step.objective}

@@ -29,7 +29,7 @@ def flowers(rows=300, seed=0):
     return pd.DataFrame(table)
 
 
-def told(capsys, *arguments):
+def output(capsys, *arguments):
     """The exit code and the one object of ``--json``."""
     code = run([*arguments, "--json"])
     return code, json.loads(capsys.readouterr().out)

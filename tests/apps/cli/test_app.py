@@ -10,7 +10,7 @@ import sys
 
 import pandas as pd
 import pytest
-from apps.cli.tables import flowers, process, told
+from apps.cli.tables import flowers, output, process
 
 import separatrix
 from separatrix.apps import cli
@@ -178,7 +178,7 @@ def test_three_rows_without_l2(capsys):
 
 def test_a_rare_class_gets_fewer_folds_and_no_warning(capsys):
     few(*"aaaaaaaabbb")
-    code, found = told(capsys, "path", "small.csv", "-t", "kind", "--values", "2")
+    code, found = output(capsys, "path", "small.csv", "-t", "kind", "--values", "2")
     assert (code, found["folds"]) == (0, 3)
     assert run(["fit", "small.csv", "-t", "kind", "--test", "0"]) == 0
     assert "least populated" not in capsys.readouterr().err
@@ -217,7 +217,7 @@ def test_a_model_that_was_interrupted_is_saved_and_named(monkeypatch, capsys):
         return self
 
     monkeypatch.setattr(separatrix.LinearClassifier, "fit", pressed)
-    code, found = told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1", "-o", "part.sep")
+    code, found = output(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1", "-o", "part.sep")
     assert code == 130
     assert found["model"]["stop"] == separatrix.load("part.sep").stop_ == "interrupted"
     assert found["interrupted"] == "fit"
@@ -287,7 +287,7 @@ def test_version_and_help(capsys):
 
 def test_frames_of_one_column_and_labels_that_are_numbers(capsys):
     pd.DataFrame({"x": range(100), "y": [i > 40 for i in range(100)]}).to_csv("t.csv", index=False)
-    code, found = told(capsys, "fit", "t.csv", "-t", "y", "--l2", "1e-3")
+    code, found = output(capsys, "fit", "t.csv", "-t", "y", "--l2", "1e-3")
     assert code == 0
     assert [each["label"] for each in found["data"]["classes"]] == [False, True]
     assert found["held_out"]["accuracy"] > 0.8

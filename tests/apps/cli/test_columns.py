@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 
 import separatrix
 from separatrix.apps.cli.app import run
@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_model_has_these_columns(capsys, given, expected):
-    code, _ = told(capsys, *FIT, *given)
+    code, _ = output(capsys, *FIT, *given)
     assert code == 0
     assert separatrix.load("model.sep").feature_names_in_.tolist() == expected
     flowers(100)[expected].to_csv("few.csv", index=False)

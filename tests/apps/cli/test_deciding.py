@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 from sklearn import metrics
 
 import separatrix
@@ -52,9 +52,9 @@ def test_fit_and_evaluate_measure_everything_with_weights(folder, capsys):
     table = flowers(400)
     table["w"] = np.arange(len(table)) % 4
     table.to_csv("rows.csv", index=False)
-    code, fit = told(capsys, *FIT, "--weight", "w")
+    code, fit = output(capsys, *FIT, "--weight", "w")
     assert code == 0
-    _, evaluated = told(capsys, "evaluate", "m.sep", "rows.csv")
+    _, evaluated = output(capsys, "evaluate", "m.sep", "rows.csv")
     found = evaluated["figures"]
     assert found == fit["held_out"]
     model, source = separatrix.load("m.sep"), held_out()
@@ -89,7 +89,7 @@ def test_the_text_has_them_and_says_what_is_undefined(folder, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "Undefined: recall of 'iris': there are no such rows." in out
     assert "AUC and average precision of 'iris', 'rose': all rows are of one class" in out
-    _, found = told(capsys, "evaluate", "m.sep", "roses.csv")
+    _, found = output(capsys, "evaluate", "m.sep", "roses.csv")
     assert found["figures"]["auc"] is None
     assert found["figures"]["classes"][0]["recall"] is None
 
@@ -103,7 +103,7 @@ def test_hinge_says_that_it_has_no_probabilities(folder, capsys):
 
 
 def test_a_threshold_is_kept_and_followed(folder, capsys):
-    code, found = told(capsys, *FIT, "--threshold", "0.2")
+    code, found = output(capsys, *FIT, "--threshold", "0.2")
     assert code == 0
     assert found["held_out"]["decision"]["threshold"] == 0.2
     assert found["split"]["threshold_rows"] == 0
@@ -112,7 +112,7 @@ def test_a_threshold_is_kept_and_followed(folder, capsys):
     out = pd.read_csv("out.csv")
     assert (out.prediction.eq("rose") == (out.probability_rose >= 0.2)).all()
     assert np.array_equal(separatrix.load("m.sep").predict("rows.csv"), out.prediction)
-    _, inspected = told(capsys, "inspect", "m.sep")
+    _, inspected = output(capsys, "inspect", "m.sep")
     assert inspected["decision"]["threshold"] == 0.2
     assert run(["inspect", "m.sep"]) == 0
     assert "rose from a probability of 0.2" in capsys.readouterr().out
@@ -122,7 +122,7 @@ def test_evaluate_tries_another_threshold(folder, capsys):
     assert run([*FIT, "--threshold", "0.2"]) == 0
     capsys.readouterr()
     before = (folder / "m.sep").read_bytes()
-    _, found = told(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.9")
+    _, found = output(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.9")
     source = held_out()
     predicted = separatrix.load("m.sep").predict_proba(source)[:, 1] >= 0.9
     labels, _ = rows_of(source)
@@ -143,7 +143,7 @@ def test_a_score_of_the_hinge(folder, capsys):
 
 
 def test_a_threshold_by_costs_is_measured_on_other_rows(folder, capsys):
-    code, found = told(capsys, *FIT, "--cost", "fp=1,fn=6")
+    code, found = output(capsys, *FIT, "--cost", "fp=1,fn=6")
     assert code == 0
     model, source = separatrix.load("m.sep"), held_out()
     labels, _ = rows_of(source)
@@ -169,7 +169,7 @@ def test_a_threshold_by_costs_is_measured_on_other_rows(folder, capsys):
     assert found["held_out"]["accuracy"] == pytest.approx(
         np.mean((model.predict(source) == labels)[rest])
     )
-    _, evaluated = told(capsys, "evaluate", "m.sep", "rows.csv")
+    _, evaluated = output(capsys, "evaluate", "m.sep", "rows.csv")
     assert evaluated["figures"] == found["held_out"]
 
 
@@ -189,7 +189,7 @@ def test_a_threshold_tuned_elsewhere_leaves_all_held_out_rows(folder, capsys):
     model.tune_threshold(other.drop(columns="kind"), other.kind, costs={("rose", "iris"): 6.0})
     separatrix.save(model, "m.sep")
     capsys.readouterr()
-    _, found = told(capsys, "evaluate", "m.sep", "rows.csv")
+    _, found = output(capsys, "evaluate", "m.sep", "rows.csv")
     assert found["figures"]["rows"] == held_out().n_rows
 
 
@@ -206,7 +206,7 @@ def test_costs_of_more_classes(folder, capsys, costs):
     table = "true,rose,iris,lily:a\nrose,0,0.5,1\n\nlily:a,1,8,0\niris,1,0,1\n"
     (folder / "costs.csv").write_text("\ufeff" + table)
     (folder / "semicolons.csv").write_text(table.replace(",", ";"))
-    code, found = told(capsys, *FIT, *(word for cost in costs for word in ("--cost", cost)))
+    code, found = output(capsys, *FIT, *(word for cost in costs for word in ("--cost", cost)))
     assert code == 0
     expected = [[0.0, 1.0, 1.0], [8.0, 0.0, 1.0], [0.5, 1.0, 0.0]]
     model = separatrix.load("m.sep")
@@ -294,7 +294,7 @@ def test_too_few_held_out_rows_of_a_class(folder, capsys):
 def test_the_search_measures_what_is_asked(folder, capsys, metric, name, k):
     (flowers(200) if k == 2 else three(200)).to_csv("rows.csv", index=False)
     line = ["fit", "rows.csv", "-t", "kind", "-o", "m.sep", "--metric", metric]
-    code, found = told(capsys, *line)
+    code, found = output(capsys, *line)
     assert code == 0
     model = separatrix.load("m.sep")
     assert model.scoring == name
@@ -316,8 +316,8 @@ def test_a_metric_that_needs_probabilities(folder, capsys):
 
 
 def test_another_threshold_is_measured_by_the_costs_of_the_fit(folder, capsys):
-    assert told(capsys, *FIT, "--cost", "fp=1,fn=6")[0] == 0
-    code, found = told(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.5")
+    assert output(capsys, *FIT, "--cost", "fp=1,fn=6")[0] == 0
+    code, found = output(capsys, "evaluate", "m.sep", "rows.csv", "--threshold", "0.5")
     assert code == 0
     held_out_rows, model = held_out(), separatrix.load("m.sep")
     labels, weights = rows_of(held_out_rows)

@@ -1,4 +1,4 @@
-"""``fit``: what is measured was never seen, and what is told is so."""
+"""``fit``: what is measured was never seen, and what it reports is so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, log_loss
 
 import separatrix
@@ -23,14 +23,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def held_out_rows(n, share=0.2):
-    """Their numbers, told by a table that holds nothing else."""
+    """Their numbers, given by a table that holds nothing else."""
     table = pd.DataFrame({"row": np.arange(n, dtype=float), "label": np.arange(n) % 2})
     rows = separatrix.read(table, target="label", validation=share).validation.sample(n)
     return rows.block().X[:, 0].astype(int)
 
 
 def test_the_figures_are_those_of_rows_that_the_fit_never_saw(folder, capsys):
-    code, found = told(capsys, "fit", "flowers.csv", "--target", "kind", "--l2", "0.01")
+    code, found = output(capsys, "fit", "flowers.csv", "--target", "kind", "--l2", "0.01")
     assert code == 0
     model = separatrix.load("model.sep")
     table = flowers()
@@ -66,7 +66,7 @@ def test_the_word_none_is_not_missing(folder, capsys):
         }
     )
     table.to_csv("t.csv", index=False)
-    code, found = told(capsys, "fit", "t.csv", "--target", "kind", "--l2", "1", "--test", "0")
+    code, found = output(capsys, "fit", "t.csv", "--target", "kind", "--l2", "1", "--test", "0")
     assert code == 0
     assert found["data"]["missing"] == {"colour": 2, "size": 1}
 
@@ -77,7 +77,7 @@ def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys)
     table.loc[out, "colour"] = "green"  # known to held-out rows alone
     table.loc[out, "size"] = 1e6
     table.to_csv("trap.csv", index=False)
-    _, found = told(capsys, "fit", "trap.csv", "-t", "kind", "-o", "trap.sep")
+    _, found = output(capsys, "fit", "trap.csv", "-t", "kind", "-o", "trap.sep")
     model = separatrix.load("trap.sep")
     assert found["model"]["l2_found"]
     assert "colour_green" not in model.coef_names_
@@ -85,7 +85,7 @@ def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys)
     assert found["held_out"]["unknown_categories"] == {"colour": len(out)}
     training = flowers().drop(out)
     training.to_csv("training.csv", index=False)
-    told(capsys, "fit", "training.csv", "-t", "kind", "--test", "0", "-o", "alone.sep")
+    output(capsys, "fit", "training.csv", "-t", "kind", "--test", "0", "-o", "alone.sep")
     alone = separatrix.load("alone.sep")
     assert np.array_equal(alone.coef_, model.coef_)
     assert alone.l2_ == model.l2_
@@ -93,7 +93,7 @@ def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys)
 
 def test_the_most_telling_coefficients(folder, capsys):
     for standardize in ("--standardize", "--no-standardize"):
-        _, found = told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1e-3", standardize)
+        _, found = output(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1e-3", standardize)
         model = separatrix.load("model.sep")
         training = flowers().drop(held_out_rows(300))
         lost = training["size"].isna()
@@ -129,7 +129,7 @@ def test_other_losses_and_many_classes(folder, capsys, loss):
     table = flowers()
     table.loc[table["height"] > 70, "kind"] = "tulip"
     table.to_csv("three.csv", index=False)
-    code, found = told(
+    code, found = output(
         capsys, "fit", "three.csv", "-t", "kind", "--loss", loss, "--drop", "colour",
         "--missing", "mean", "--l2", "1e-3", "--balanced", "--test", "0",
     )  # fmt: skip
@@ -147,12 +147,12 @@ def test_columns_of_numbers_as_categories(folder, capsys):
     table = flowers()
     table["month"] = np.arange(len(table)) % 12
     table.to_csv("months.csv", index=False)
-    told(capsys, "fit", "months.csv", "-t", "kind", "--l2", "1e-3", "--as-category", "month")
+    output(capsys, "fit", "months.csv", "-t", "kind", "--l2", "1e-3", "--as-category", "month")
     assert "month_11" in separatrix.load("model.sep").coef_names_
 
 
 def test_rows_that_are_too_many_for_memory_are_read_from_the_file(folder, capsys, monkeypatch):
-    told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "0.01")
+    output(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "0.01")
     inside = separatrix.load("model.sep")
     monkeypatch.setattr("separatrix.apps.cli.inputs.MEMORY_BYTES", 0)
     code = run(["fit", "flowers.csv", "-t", "kind", "--l2", "0.01"])
@@ -163,7 +163,7 @@ def test_rows_that_are_too_many_for_memory_are_read_from_the_file(folder, capsys
     assert "path works in memory" in capsys.readouterr().err
 
 
-def test_a_fit_is_told_step_by_step(tmp_path):
+def test_a_fit_is_reported_step_by_step(tmp_path):
     path = tmp_path / "rows.csv"
     rows = [f"{i},{(i * 7) % 5},{'yes' if i > 20 else 'no'}" for i in range(40)]
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
@@ -191,7 +191,7 @@ def test_l1_selects_and_tells_what_is_proven(folder, capsys):
     for j in range(6):
         table[f"noise{j}"] = rng.standard_normal(len(table))
     table.to_csv("noisy.csv", index=False)
-    code, found = told(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
+    code, found = output(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
     assert code == 0
     model, facts = separatrix.load("model.sep"), found["model"]
     assert (model.l1, model.l2, facts["l1"], facts["l2"]) == (0.05, 1e-4, 0.05, 1e-4)
@@ -206,17 +206,17 @@ def test_l1_selects_and_tells_what_is_proven(folder, capsys):
     )
     run(["fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--l2", "0", "--tol", "1e-9"])
     assert "Loss logistic, l1 = 0.05, l2 = 0," in capsys.readouterr().out
-    told(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
+    output(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
     run(["inspect", "model.sep"])
     assert line in " ".join(capsys.readouterr().out.split())
-    code, found = told(capsys, "certify", "model.sep", "noisy.csv")
+    code, found = output(capsys, "certify", "model.sep", "noisy.csv")
     assert code == 0
     assert found["certificate"]["gap"] <= 1e-8 * found["certificate"]["objective"]
-    _, found = told(capsys, "fit", "noisy.csv", "-t", "kind", "--l2", "0.1")
+    _, found = output(capsys, "fit", "noisy.csv", "-t", "kind", "--l2", "0.1")
     assert (found["model"]["l1"], found["model"]["selection"]) == (0.0, None)
 
 
-def test_zeros_that_are_not_proven_are_told(folder, capsys):
+def test_zeros_that_are_not_proven_are_reported(folder, capsys):
     code = run(["fit", "flowers.csv", "-t", "kind", "--l1", "0.02", "--tol", "0.5"])
     assert code == 0
     assert "3 weigh 0 here, which is not proven." in " ".join(capsys.readouterr().out.split())
@@ -259,7 +259,7 @@ def test_dates_that_are_wrong(folder, capsys, given, message):
 
 def test_balanced_classes_keep_their_probabilities_with_prior_correction(folder, capsys):
     asked = ("fit", "flowers.csv", "--target", "kind", "--l2", "1e-3", "--balanced")
-    code = told(capsys, *asked, "--prior-correction")[0]
+    code = output(capsys, *asked, "--prior-correction")[0]
     assert code == 0
     model, table = separatrix.load("model.sep"), flowers()
     training = table.drop(held_out_rows(len(table)))
@@ -272,7 +272,7 @@ def test_bias_reduction_takes_the_place_of_a_penalty(folder, capsys, method):
     table = pd.DataFrame({"x": np.arange(40.0), "kind": np.repeat(["no", "yes"], 20)})
     table.to_csv("separable.csv", index=False)
     asked = ("fit", "separable.csv", "--target", "kind", "--bias-reduction", method)
-    code, found = told(capsys, *asked)
+    code, found = output(capsys, *asked)
     assert code == 0
     assert found["model"]["stop"] == {"firth": "stationary", "mdypl": "optimal"}[method]
     model = separatrix.load("model.sep")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import told
+from apps.cli.tables import output
 
 import separatrix
 from separatrix.apps.cli.app import run
@@ -25,7 +25,9 @@ def folder(tmp_path, monkeypatch):
 def test_the_numbers_are_those_of_python(capsys):
     assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
     capsys.readouterr()
-    code, found = told(capsys, "inference", "m.sep", "t.csv", "--test", "height", "--level", "0.9")
+    code, found = output(
+        capsys, "inference", "m.sep", "t.csv", "--test", "height", "--level", "0.9"
+    )
     assert code == 0
     clf = separatrix.load("m.sep")
     rows = clf._reading.split  # the rows that the fit held out are left out, as by `certify`
@@ -48,7 +50,7 @@ def test_all_rows_of_a_fit_without_a_test_set(capsys):
     arguments = ["fit", "t.csv", "--target", "kind", "--l2", "0", "--test", "0", "-o", "m.sep"]
     assert run(arguments) == 0
     capsys.readouterr()
-    _, found = told(capsys, "inference", "m.sep", "t.csv")
+    _, found = output(capsys, "inference", "m.sep", "t.csv")
     table = pd.read_csv("t.csv")
     clf = separatrix.LinearClassifier(l2=0.0, tol=1e-10).fit(
         table[["size", "height"]], table["kind"]
@@ -63,8 +65,8 @@ def test_profile_intervals_of_some_features(capsys):
     assert run(["fit", "t.csv", "--target", "kind", "--l2", "0", "-o", "m.sep"]) == 0
     capsys.readouterr()
     options = ["--intervals", "profile", "--features", "height,(intercept)"]
-    _, found = told(capsys, "inference", "m.sep", "t.csv", *options)
-    _, wald = told(capsys, "inference", "m.sep", "t.csv", *options[2:])
+    _, found = output(capsys, "inference", "m.sep", "t.csv", *options)
+    _, wald = output(capsys, "inference", "m.sep", "t.csv", *options[2:])
     assert found["inference"]["names"] == ["height", "(intercept)"]
     assert found["inference"]["intervals"] == "profile"
     assert found["inference"]["coef"] == wald["inference"]["coef"]
@@ -85,7 +87,7 @@ def test_clusters_are_a_column(capsys, held_out, names):
     arguments += ["--weight", "times", "--test", held_out, "-o", "m.sep"]
     assert run(arguments) == 0
     capsys.readouterr()
-    code, found = told(capsys, "inference", "m.sep", "t.csv", "--groups", "patient")
+    code, found = output(capsys, "inference", "m.sep", "t.csv", "--groups", "patient")
     assert code == 0
     clf = separatrix.load("m.sep")
     rows = separatrix.read("t.csv", like=clf, validation=float(held_out) or None)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 
 import separatrix
 from separatrix.apps.cli import search
@@ -35,7 +35,7 @@ FIT = ["fit", "noisy.csv", "-t", "kind"]
     ],
 )
 def test_the_penalties_are_those_of_the_search(capsys, options, l1_ratio):
-    code, found = told(capsys, *FIT, *options)
+    code, found = output(capsys, *FIT, *options)
     assert code == 0
     source = separatrix.read("noisy.csv", target="kind", missing="indicator", validation=0.2)
     alike = separatrix.LinearClassifierCV(
@@ -47,12 +47,12 @@ def test_the_penalties_are_those_of_the_search(capsys, options, l1_ratio):
     assert found["model"]["selection"]["selected"] == np.count_nonzero(alike.coef_)
     np.testing.assert_array_equal(model.coef_, alike.coef_)
     # The certificate and the diagnosis are about the penalty that was chosen.
-    code, found = told(capsys, "certify", "model.sep", "noisy.csv")
+    code, found = output(capsys, "certify", "model.sep", "noisy.csv")
     assert code == 0
     assert found["certificate"]["proven"]
     assert found["certificate"]["objective"] == pytest.approx(model.objective_, rel=1e-9)
     assert found["certificate"]["gap"] <= 2e-6 * model.objective_
-    code, found = told(capsys, "diagnose", "model.sep", "noisy.csv")
+    code, found = output(capsys, "diagnose", "model.sep", "noisy.csv")
     assert code == 0
     assert "not_minimal" not in str(found["findings"])
 

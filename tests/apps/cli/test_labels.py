@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import told
+from apps.cli.tables import output
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, log_loss
 from sklearn.metrics import precision_recall_fscore_support as per_label
@@ -39,7 +39,7 @@ FIT = ("fit", "articles.csv", "--target", "sport,art,news", "--l2", "1e-3")
 
 
 def test_fit_reports_every_label_and_averages(folder, capsys):
-    code, found = told(capsys, *FIT)
+    code, found = output(capsys, *FIT)
     assert code == 0
     assert found["data"]["labels"] == NAMES
     assert found["model"]["stop"] == "optimal"
@@ -53,7 +53,7 @@ def test_fit_reports_every_label_and_averages(folder, capsys):
 def test_figures_are_those_of_scikit_learn(folder, capsys):
     run([*FIT])
     capsys.readouterr()
-    code, found = told(capsys, "evaluate", "model.sep", "new.csv")
+    code, found = output(capsys, "evaluate", "model.sep", "new.csv")
     model, rows = separatrix.load("model.sep"), articles(80, seed=1)
     Y, predicted = rows[NAMES].to_numpy(), model.predict(rows)
     figures = found["figures"]
@@ -70,14 +70,14 @@ def test_figures_are_those_of_scikit_learn(folder, capsys):
     by_label = per_label(Y, predicted, zero_division=0.0)
     for name, values in zip(("precision", "recall", "f1", "rows"), by_label, strict=True):
         assert np.allclose([each[name] for each in figures["labels"]], values)
-    _, again = told(capsys, "evaluate", "model.sep", "new.csv", "--target", "sport,art,news")
+    _, again = output(capsys, "evaluate", "model.sep", "new.csv", "--target", "sport,art,news")
     assert again["figures"] == figures
 
 
 def test_predict_adds_a_column_for_every_label(folder, capsys):
     run([*FIT])
     capsys.readouterr()
-    code, found = told(capsys, "predict", "model.sep", "new.csv", "-o", "out.csv", "--proba")
+    code, found = output(capsys, "predict", "model.sep", "new.csv", "-o", "out.csv", "--proba")
     model, rows, out = separatrix.load("model.sep"), articles(80, seed=1), pd.read_csv("out.csv")
     assert code == 0
     predicted = out[[f"prediction_{name}" for name in NAMES]].to_numpy()
@@ -108,7 +108,7 @@ def test_text_output_names_the_labels(folder, capsys):
 def test_the_penalty_is_searched_by_shuffled_folds(folder, capsys, options, scoring):
     articles().sort_values("sport").to_csv("sorted.csv", index=False)
     asked = ("fit", "sorted.csv", "--target", "sport,art,news", "--loss", "squared_hinge")
-    code, found = told(capsys, *asked, *options)
+    code, found = output(capsys, *asked, *options)
     model = separatrix.load("model.sep")
     assert code == 0
     assert found["model"]["l2_found"]
@@ -127,7 +127,7 @@ def test_the_penalty_is_searched_by_shuffled_folds(folder, capsys, options, scor
 
 def test_a_sparse_search(folder, capsys):
     asked = ("fit", "articles.csv", "--target", "sport,art", "--l1-ratio", "1", "--tol", "1e-4")
-    code, found = told(capsys, *asked)
+    code, found = output(capsys, *asked)
     assert code == 0
     assert found["model"]["l1"] > 0.0
     assert found["model"]["selection"]["selected"] >= 2
@@ -155,7 +155,7 @@ def test_certify_a_model_of_scikit_learn(folder, capsys):
         model.fit(rows[["length", "links"]].to_numpy(), rows[NAMES].to_numpy())
     skops.dump(model, "model.skops")
     asked = ("certify", "model.skops", "numbers.csv", "--target", "sport,art,news")
-    code, found = told(capsys, *asked)
+    code, found = output(capsys, *asked)
     assert code == 0
     assert found["certificate"]["proven"]
     assert found["certificate"]["relative_gap"] < 1e-5
@@ -190,6 +190,6 @@ def test_what_is_refused(folder, capsys, arguments, message):
 
 def test_a_column_whose_name_has_a_comma(folder, capsys):
     articles().rename(columns={"art": "sport,art"}).to_csv("comma.csv", index=False)
-    code, found = told(capsys, "fit", "comma.csv", "--target", "sport,art", "--l2", "0.01")
+    code, found = output(capsys, "fit", "comma.csv", "--target", "sport,art", "--l2", "0.01")
     assert code == 0
     assert [each["label"] for each in found["data"]["classes"]] == [0, 1]

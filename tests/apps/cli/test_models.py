@@ -7,7 +7,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 
 import separatrix
 from separatrix.apps.cli.app import run
@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_sql_gives_the_classes_of_predict(folder, capsys):
-    code, found = told(capsys, "export", "m.sep", "--to", "sql")
+    code, found = output(capsys, "export", "m.sep", "--to", "sql")
     assert code == 0
     query = (folder / "m.sql").read_text()
     assert found["bytes"] == len(query.encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import told
+from apps.cli.tables import output
 
 import separatrix
 from separatrix.apps.cli.app import run
@@ -37,11 +37,11 @@ def test_a_fit_and_what_follows_it(capsys):
     written = pd.read_csv(pd.io.common.StringIO(capsys.readouterr().out))
     own = expected.predict_proba(table[["size"]].to_numpy(), offset=table["known"])
     np.testing.assert_allclose(written["probability_rose"], own[:, 1], atol=1e-3)
-    code, found = told(capsys, "evaluate", "m.sep", "t.csv")
+    code, found = output(capsys, "evaluate", "m.sep", "t.csv")
     assert code == 0
-    code, found = told(capsys, "inference", "m.sep", "t.csv")
+    code, found = output(capsys, "inference", "m.sep", "t.csv")
     assert found["inference"]["names"] == ["size", "(intercept)"]
-    code, found = told(capsys, "certify", "m.sep", "t.csv")
+    code, found = output(capsys, "certify", "m.sep", "t.csv")
     assert code == 0
 
 
@@ -49,7 +49,7 @@ def test_a_search_and_a_path(capsys):
     assert run([*FIT, "-o", "m.sep"]) == 0
     assert separatrix.load("m.sep").uses_offset_
     capsys.readouterr()
-    code, _ = told(capsys, "path", "t.csv", "--target", "kind", "--offset", "known")
+    code, _ = output(capsys, "path", "t.csv", "--target", "kind", "--offset", "known")
     assert code == 0
 
 

@@ -19,8 +19,8 @@ def test_the_commands_of_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
     keys = {
-        name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", told)))
-        for name, told in re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.M)
+        name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", output)))
+        for name, output in re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.M)
     }
     commands = [shlex.split(line)[1:] for line in block.splitlines()]
     assert {command[0] for command in commands} == {*keys}

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 
 import separatrix
 from separatrix.apps.cli.app import run
@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_path_along_the_penalties(folder, capsys):
-    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
+    code, found = output(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
     assert code == 0
     assert found["data"]["held_out_rows"] > 0
     rows = rows_of("flowers.csv", validation=0.2)  # as fit reads them
@@ -90,7 +90,7 @@ def rows_of(path, **options):
     ids=["l2", "l1", "both", "default strengths", "default l2"],
 )  # fmt: skip
 def test_the_command_and_the_function_do_the_same(folder, capsys, options, given):
-    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--test", "0", *options)
+    code, found = output(capsys, "path", "flowers.csv", "-t", "kind", "--test", "0", *options)
     assert code == 0
     defaults = {"cv": 5, "standardize": True, "random_state": 0}
     with warnings.catch_warnings(action="ignore"):
@@ -136,7 +136,7 @@ def test_the_suggested_fit_is_the_best_of_the_path(folder, capsys):
     line = ["path", "flowers.csv", "-t", "kind", "--l1-ratio", "0.5", "--values", "12"]
     assert run(line) == 0
     (named,) = re.findall(r"^Next: separatrix (.*)$", capsys.readouterr().out, re.M)
-    found = told(capsys, *line)[1]
+    found = output(capsys, *line)[1]
     best = next(each for each in found["path"] if each["strength"] == found["best"])
     words = shlex.split(named)
     assert "--l1-ratio" not in words

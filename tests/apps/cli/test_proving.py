@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
     LinearRegression,
@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 def test_check_says_so_by_its_code(gate, code, capsys):
     X, y = separatrix.datasets.logic(gate)
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "out": y}).to_csv("gate.csv", index=False)
-    found, verdict = told(capsys, "check", "gate.csv", "--target", "out")
+    found, verdict = output(capsys, "check", "gate.csv", "--target", "out")
     assert found == code
     assert verdict["separability"] == separatrix.separability(X, y, feature_names="ab").to_dict()
     assert run(["check", "gate.csv", "--target", "out"]) == code
@@ -58,7 +58,7 @@ def test_check_says_so_by_its_code(gate, code, capsys):
 def test_a_category_that_runs_away_is_named(capsys):
     table = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "label": [0, 0, 0, 1]})
     table.to_csv("t.csv", index=False)
-    code, found = told(capsys, "check", "t.csv", "--target", "label")
+    code, found = output(capsys, "check", "t.csv", "--target", "label")
     assert (code, found["separability"]["verdict"]) == (3, "quasi-separable")
     assert set(found["separability"]["runaway"]) <= {"colour_red", "(intercept)"}
     assert found["separability"]["feature_names"] == ["colour_red"]
@@ -69,12 +69,12 @@ def test_check_names_a_column_that_says_the_class(capsys):
     gone = rng.random(300) < 0.3
     table = pd.DataFrame({"age": rng.integers(18, 80, 300), "gone": np.where(gone, "yes", "no")})
     table.to_csv("t.csv", index=False)
-    assert told(capsys, "check", "t.csv", "-t", "gone")[1]["findings"] == []
+    assert output(capsys, "check", "t.csv", "-t", "gone")[1]["findings"] == []
     table["the reason"] = np.where(gone, np.where(table["age"] > 40, "price", "moved"), "none")
     table["days, left"] = np.where(gone, 10.0, 50.0) + table["age"] / 9
     table["signup"] = [f"2024-01-{i % 28 + 1:02d}" for i in range(300)]
     table.to_csv("t.csv", index=False)
-    code, found = told(capsys, "check", "t.csv", "-t", "gone")
+    code, found = output(capsys, "check", "t.csv", "-t", "gone")
     dates, leak = found["findings"]
     assert (code, dates["cause"]) == (0, "dates as categories")
     assert leak["cause"] == "one feature separates"
@@ -83,7 +83,7 @@ def test_check_names_a_column_that_says_the_class(capsys):
     (option,) = re.findall(r"leave it out by (.*)\.$", leak["sentence"])
     assert run(["check", "t.csv", "-t", "gone"]) == 0
     assert leak["sentence"] in " ".join(capsys.readouterr().err.split())
-    code, found = told(capsys, "check", "t.csv", "-t", "gone", *shlex.split(option))
+    code, found = output(capsys, "check", "t.csv", "-t", "gone", *shlex.split(option))
     assert code == 3
     assert [each["cause"] for each in found["findings"]] == ["dates as categories"]
 
@@ -94,7 +94,7 @@ def test_diagnose_reads_as_the_model_does(capsys):
     table.to_csv("t.csv", index=False)
     rows = separatrix.read(table, target="kind", missing="indicator").sample(300)
     separatrix.save(separatrix.LinearClassifier(l2=1e-2, standardize=True).fit(rows), "m.sep")
-    code, found = told(capsys, "diagnose", "m.sep", "t.csv")
+    code, found = output(capsys, "diagnose", "m.sep", "t.csv")
     assert code == 0
     expected = separatrix.diagnose(separatrix.load("m.sep"), rows)
     causes = [each["cause"] for each in found["findings"]]
@@ -109,8 +109,8 @@ def test_diagnose_reads_as_the_model_does(capsys):
 def test_inspect(capsys):
     table = flowers()
     table.to_csv("t.csv", index=False)
-    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
-    code, found = told(capsys, "inspect", "m.sep")
+    output(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    code, found = output(capsys, "inspect", "m.sep")
     model = separatrix.load("m.sep")
     facts = found["model"]
     assert code == 0
@@ -137,8 +137,8 @@ def test_models_that_were_fitted_to_arrays(capsys):
 
 def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
     flowers().to_csv("t.csv", index=False)
-    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
-    code, found = told(capsys, "certify", "m.sep", "t.csv")
+    output(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    code, found = output(capsys, "certify", "m.sep", "t.csv")
     model = separatrix.load("m.sep")
     certificate = found["certificate"]
     assert code == 0
@@ -159,22 +159,22 @@ def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
 
 
 @pytest.mark.parametrize("command", ["certify", "diagnose", "evaluate"])
-def test_another_file_than_that_of_the_fit_is_told(command, capsys):
+def test_another_file_than_that_of_the_fit_is_reported(command, capsys):
     table = flowers()
     table.to_csv("t.csv", index=False)
-    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    output(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
     table.loc[7, "height"] += 0.01  # one number of one row
     held_out = separatrix.read(table, target="kind", missing="indicator", validation=0.2).validation
     table.to_csv("changed.csv", index=False)
     table[:2].to_csv("few.csv", index=False)  # of these none is held out
-    _, found = told(capsys, command, "m.sep", "t.csv")
+    _, found = output(capsys, command, "m.sep", "t.csv")
     assert found["data"]["is_of_fit"] is True
     if command == "evaluate":
         assert found["figures"]["rows"] == held_out.n_rows
     for name, rows in {"changed.csv": 300, "few.csv": 2}.items():
         if command == "certify" and rows == 2:
             continue  # of one class
-        code, found = told(capsys, command, "m.sep", name)
+        code, found = output(capsys, command, "m.sep", name)
         assert code == 0
         assert found["data"]["is_of_fit"] is False
         assert found["data"]["rows"] == rows
@@ -185,19 +185,19 @@ def test_another_file_than_that_of_the_fit_is_told(command, capsys):
 def test_a_fit_that_held_nothing_out_knows_its_file_too(capsys):
     table = flowers()
     table.to_csv("t.csv", index=False)
-    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "--test", "0", "-o", "m.sep")
+    output(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "--test", "0", "-o", "m.sep")
     table.loc[7, "height"] += 0.01
     table.to_csv("changed.csv", index=False)
     for command in ("certify", "diagnose", "evaluate"):
         for name, is_of_fit in {"t.csv": True, "changed.csv": False}.items():
-            _, found = told(capsys, command, "m.sep", name)
+            _, found = output(capsys, command, "m.sep", name)
             assert found["data"]["is_of_fit"] is is_of_fit
             assert (found["data"]["rows"], found["data"]["held_out_rows"]) == (300, 0)
     assert run(["certify", "m.sep", "t.csv"]) == 0
     assert "The 300 rows of its fit." in capsys.readouterr().out
     assert run(["evaluate", "m.sep", "t.csv"]) == 0
     assert "warning: it was trained on these rows" in capsys.readouterr().err
-    _, found = told(capsys, "inspect", "m.sep")
+    _, found = output(capsys, "inspect", "m.sep")
     assert found["held_out"] is None
 
 
@@ -209,7 +209,7 @@ def test_certify_a_model_of_scikit_learn(capsys):
     pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2, tol=1e-12))
     with warnings.catch_warnings(action="ignore"):
         skops.dump(pipe.fit(X, y), "m.skops")
-    code, found = told(capsys, "certify", "m.skops", "t.csv", "--target", "kind")
+    code, found = output(capsys, "certify", "m.skops", "t.csv", "--target", "kind")
     expected = separatrix.certify(pipe, X, y).to_dict()
     assert code == 0
     assert found["certificate"]["relative_gap"] == pytest.approx(expected["relative_gap"], rel=1e-3)
@@ -252,7 +252,7 @@ def test_every_linear_model_that_skops_writes_is_opened(model, capsys):
     table.to_csv("t.csv", index=False)
     with warnings.catch_warnings(action="ignore"):
         skops.dump(model.fit(table[["height", "size"]], table["kind"]), "m.skops")
-    code, found = told(capsys, "certify", "m.skops", "t.csv", "-t", "kind")
+    code, found = output(capsys, "certify", "m.skops", "t.csv", "-t", "kind")
     assert code == 0
     expected = separatrix.certify(model, table[["height", "size"]], table["kind"])
     assert found["certificate"]["objective"] == pytest.approx(expected.objective)

@@ -6,7 +6,7 @@ import base64
 import re
 
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 
 from separatrix.apps.cli.app import run
 
@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_fit_and_evaluate_write_reports(folder, capsys):
     pytest.importorskip("matplotlib")
-    code, found = told(capsys, *FIT, "--cost", "fp=1,fn=6", "--report", "fit.html")
+    code, found = output(capsys, *FIT, "--cost", "fp=1,fn=6", "--report", "fit.html")
     assert code == 0
     page = (folder / "fit.html").read_text()
     assert "<title>rows.csv: held-out rows</title>" in page

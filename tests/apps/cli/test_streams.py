@@ -201,15 +201,15 @@ def test_every_name_of_a_file_in_every_encoding(folder, monkeypatch, name, encod
     }  # fmt: skip
     for code, some in lines.items():
         for line in some:
-            told = [
+            printed = [
                 (folder / f"{kind}.txt").open("w", encoding=encoding, errors="backslashreplace")
                 for kind in ("stdout", "stderr")
             ]
-            with told[0], told[1], monkeypatch.context() as patch:
-                patch.setattr(sys, "stdout", told[0])
-                patch.setattr(sys, "stderr", told[1])
+            with printed[0], printed[1], monkeypatch.context() as patch:
+                patch.setattr(sys, "stdout", printed[0])
+                patch.setattr(sys, "stderr", printed[1])
                 assert run(line) == code
-            stdout, stderr = (Path(file.name).read_bytes() for file in told)
+            stdout, stderr = (Path(file.name).read_bytes() for file in printed)
             assert b"\x1b" not in stdout + stderr
             assert stderr.count(b"\n") == bool(code)
             if "--json" in line:
@@ -230,7 +230,7 @@ def test_names_in_a_locale_without_them(folder):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_standard_output_that_is_closed_is_told_before_any_work(monkeypatch, capsys):
+def test_standard_output_that_is_closed_is_reported_before_any_work(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "argv", ["separatrix", "inspect", "none"])
     with pytest.raises(SystemExit, match="2"):

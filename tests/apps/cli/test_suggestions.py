@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from apps.cli.tables import flowers, told
+from apps.cli.tables import flowers, output
 from sklearn.exceptions import ConvergenceWarning
 
 import separatrix
@@ -58,7 +58,7 @@ def test_path_suggests_a_fit_with_its_options(folder, capsys):
     assert "signup_month" in " ".join(model.coef_names_)
     assert not any("missing" in name for name in model.coef_names_)
     capsys.readouterr()
-    code, found = told(capsys, "inspect", "model.sep")
+    code, found = output(capsys, "inspect", "model.sep")
     assert (code, f"{found['model']['l2']:.3g}") == (0, f"{model.l2:.3g}")
     assert separatrix.read("some flowers", like=model, format="csv").weight_sum > 300
 
@@ -114,7 +114,7 @@ def test_a_dominant_class_names_the_option(rare, capsys):
     out = capsys.readouterr().out
     assert "One class dominates" not in out
     assert "never changes" not in out
-    code, found = told(capsys, "diagnose", "model.sep", "rare.csv")
+    code, found = output(capsys, "diagnose", "model.sep", "rare.csv")
     assert (code, found["healthy"]) == (0, True)
 
 
@@ -147,7 +147,7 @@ def test_certify_names_the_options_for_another_fit(folder, capsys):
     out = capsys.readouterr().out
     (options,) = re.findall(r"Remedy: fit again with (.*)\n", out)
     assert "clf" not in out
-    code, found = told(capsys, "certify", "model.sep", "flowers.csv")
+    code, found = output(capsys, "certify", "model.sep", "flowers.csv")
     assert (code, found["certificate"]["options"]) == (0, options)
     assert run([*fit, *shlex.split(options)]) == 0
     capsys.readouterr()
@@ -159,7 +159,9 @@ def test_certify_names_the_options_for_another_fit(folder, capsys):
     assert run(["certify", "steps.sep", "flowers.csv"]) == 0
     out = capsys.readouterr().out
     assert "Remedy: in Python, where clf is the model: " in out
-    assert told(capsys, "certify", "steps.sep", "flowers.csv")[1]["certificate"]["options"] is None
+    assert (
+        output(capsys, "certify", "steps.sep", "flowers.csv")[1]["certificate"]["options"] is None
+    )
 
 
 def test_a_model_from_python_is_answered_in_python(rare, capsys):
@@ -171,7 +173,7 @@ def test_a_model_from_python_is_answered_in_python(rare, capsys):
     separatrix.save(model, "steps.sep")
     assert run(["diagnose", "steps.sep", "rare.csv"]) == 0
     assert "in Python: clf.set_params(solver__learning_rate='auto')" in capsys.readouterr().out
-    code, found = told(capsys, "diagnose", "steps.sep", "rare.csv")
+    code, found = output(capsys, "diagnose", "steps.sep", "rare.csv")
     assert code == 0
     assert {"options": None, "cause": "step above 2/L"}.items() <= found["findings"][0].items()
     json.dumps(found)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from apps.cli.tables import COMMAND, flowers, process, told
+from apps.cli.tables import COMMAND, flowers, output, process
 from sklearn.metrics import accuracy_score
 
 import separatrix
@@ -46,7 +46,7 @@ def expected(proba=False):
 
 
 def test_columns_and_rows_stay_as_they_are(folder, capsys):
-    code, found = told(capsys, "predict", "model.sep", "new.csv", "-o", "out.csv", "--proba")
+    code, found = output(capsys, "predict", "model.sep", "new.csv", "-o", "out.csv", "--proba")
     assert code == 0
     pd.testing.assert_frame_equal(pd.read_csv("out.csv"), expected(proba=True))
     counts = {each["label"]: each["rows"] for each in found["predicted"]}
@@ -142,7 +142,7 @@ def test_the_names_of_files_say_how_they_are_compressed(folder, capsys):
     assert run(["predict", "model.sep", "new.csv", "-o", "out.csv.gz"]) == 0
     pd.testing.assert_frame_equal(pd.read_csv("out.csv.gz"), expected())
     packed = gzip.compress((folder / "new.csv").read_bytes())
-    done = process("predict", "model.sep", "-", input=packed)  # told by the first bytes
+    done = process("predict", "model.sep", "-", input=packed)  # recognised by its first bytes
     assert done.returncode == 0, done.stderr
     pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(done.stdout)), expected())
 
@@ -194,7 +194,7 @@ def test_rows_of_numbers_without_names(tmp_path, monkeypatch, capsys):
     assert "numbers without names" in capsys.readouterr().err
 
 
-def test_unknown_categories_are_told(folder, capsys):
+def test_unknown_categories_are_reported(folder, capsys):
     new().assign(colour="green").to_csv("green.csv", index=False)
     assert run(["predict", "model.sep", "green.csv", "-o", "out.csv"]) == 0
     assert "40 values of 'colour' were not in the fit" in capsys.readouterr().err
@@ -219,18 +219,18 @@ def test_a_file_is_written_whole_or_not_at_all(folder, capsys):
 def test_evaluate(folder, capsys):
     table = flowers(80, seed=2)
     table.to_csv("labelled.csv", index=False)
-    code, found = told(capsys, "evaluate", "model.sep", "labelled.csv")
+    code, found = output(capsys, "evaluate", "model.sep", "labelled.csv")
     assert code == 0
     predicted = separatrix.load("model.sep").predict(table)
     accuracy = accuracy_score(table["kind"], predicted)
     assert found["figures"]["accuracy"] == pytest.approx(accuracy)
     table.rename(columns={"kind": "truth"}).to_csv("renamed.csv", index=False)
-    code, again = told(capsys, "evaluate", "model.sep", "renamed.csv", "--target", "truth")
+    code, again = output(capsys, "evaluate", "model.sep", "renamed.csv", "--target", "truth")
     assert again["figures"] == found["figures"]
     assert run(["evaluate", "model.sep", "renamed.csv"]) == 2
     assert "there is no column 'kind' in renamed.csv" in capsys.readouterr().err
     table.assign(kind="orchid").to_csv("strange.csv", index=False)
-    _, strange = told(capsys, "evaluate", "model.sep", "strange.csv")
+    _, strange = output(capsys, "evaluate", "model.sep", "strange.csv")
     assert strange["figures"]["accuracy"] == 0.0
     assert strange["figures"]["log_loss"] is None
     assert run(["evaluate", "model.sep", "labelled.csv", "-t", "size"]) == 2
@@ -241,10 +241,10 @@ def test_evaluate(folder, capsys):
 
 def test_rows_that_figures_are_of(folder, capsys):
     flowers().to_csv("t.csv", index=False)
-    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
-    _, found = told(capsys, "evaluate", "m.sep", "t.csv")
+    output(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    _, found = output(capsys, "evaluate", "m.sep", "t.csv")
     data, figures = found["data"], found["figures"]
     assert data["rows"] == data["held_out_rows"] == figures["rows"] < 100
     assert sum(each["rows"] for each in data["classes"]) == data["rows"]
-    _, other = told(capsys, "evaluate", "m.sep", "t.csv", "t.csv")
+    _, other = output(capsys, "evaluate", "m.sep", "t.csv", "t.csv")
     assert (other["data"]["rows"], other["data"]["held_out_rows"]) == (600, 0)

@@ -146,8 +146,8 @@ def test_links_and_scripts(opened):
     assert f"of {len(given['recording'])}" in total
     with other.expect_download() as saved:
         other.click("#save-json")
-    told = json.loads(saved.value.path().read_text())
-    assert told["steps"] == json.loads(given["recording"].to_json())["steps"]
+    reply = json.loads(saved.value.path().read_text())
+    assert reply["steps"] == json.loads(given["recording"].to_json())["steps"]
 
 
 @pytest.mark.parametrize("way", WAYS)

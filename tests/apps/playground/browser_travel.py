@@ -22,7 +22,7 @@ from separatrix.training.recording.schema import recording_schema
 pytestmark = quiet
 
 
-def told(page, words):
+def shows(page, words):
     until(page, f"document.querySelector('#message').textContent.includes({words!r})")
 
 
@@ -43,7 +43,7 @@ def from_file(chromium):
         context.set_offline(True)
         made.append(context)
         found = context.new_page()
-        found.on("console", lambda told: said.append(told.text))
+        found.on("console", lambda message: said.append(message.text))
         found.on("pageerror", lambda error: said.append(str(error)))
         found.on("request", lambda request: asked.append(request.url))
         found.goto(Path(path).as_uri())
@@ -132,7 +132,7 @@ def test_a_page_of_the_library_says_what_it_left_out(from_file, tmp_path, way):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-def test_rows_of_many_numbers_are_told_without_a_plane(from_file, tmp_path):
+def test_rows_of_many_numbers_are_reported_without_a_plane(from_file, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
     path = tmp_path / "wide.html"
@@ -159,11 +159,11 @@ def test_a_notebook_shows_it_in_a_frame(from_file, tmp_path):
     assert frame.locator("#at").inner_text() == "0 of 8"
 
 
-def test_links_hide_the_controls_and_broken_ones_are_told(opened):
+def test_links_hide_the_controls_and_broken_ones_are_reported(opened):
     page = opened()
     page.check("#teacher")
     page.click("#copy-link")
-    told(page, "The link")
+    shows(page, "The link")
     link = page.evaluate("navigator.clipboard.readText()")
     assert TOKEN not in link
     other = opened(link="#" + link.split("#")[1])
@@ -173,7 +173,7 @@ def test_links_hide_the_controls_and_broken_ones_are_told(opened):
     other.click("#step")
     assert text(other, "at").startswith("1 of")
     broken = opened(link="#abc")
-    told(broken, "cannot be read")
+    shows(broken, "cannot be read")
     broken.evaluate(f"location.hash = {link.split('#')[1]!r}")
     until(broken, "document.body.dataset.controls === 'hidden'")
 
@@ -190,7 +190,7 @@ def test_what_is_too_long_for_a_link_is_a_file(opened, tmp_path):
     until(page, "document.querySelectorAll('#plane .point').length === 1200")
     settled(page)
     path = saved(page, "#copy-link", tmp_path / "playground.json")
-    told(page, "separatrix playground playground.json")
+    shows(page, "separatrix playground playground.json")
     other = opened()
     other.click("details summary")
     other.set_input_files("#file", path)
@@ -200,7 +200,7 @@ def test_what_is_too_long_for_a_link_is_a_file(opened, tmp_path):
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     other.set_input_files("#file", bad)
-    told(other, "This file cannot be read")
+    shows(other, "This file cannot be read")
 
 
 def test_the_command_and_the_script_make_the_same_recording(opened, tmp_path):
@@ -212,7 +212,7 @@ def test_the_command_and_the_script_make_the_same_recording(opened, tmp_path):
     settled(page)
     shown = json.loads(saved(page, "#save-json", tmp_path / "shown.json").read_text())
     page.click("#copy-command")
-    told(page, "The command")
+    shows(page, "The command")
     words = page.evaluate("navigator.clipboard.readText()").replace("'", "").split()
     assert words[:2] == ["separatrix", "playground"]
     assert TOKEN not in " ".join(words)
@@ -220,7 +220,7 @@ def test_the_command_and_the_script_make_the_same_recording(opened, tmp_path):
     assert run([*words[1:-1], str(path)]) == 0
     assert json.loads(path.read_text()) == shown
     page.click("#copy-python")
-    told(page, "The script")
+    shows(page, "The script")
     given: dict = {}
     exec(page.evaluate("navigator.clipboard.readText()"), given)
     assert json.loads(given["recording"].to_json()) == shown
@@ -241,7 +241,7 @@ def test_columns_of_a_table_are_chosen(opened, tmp_path):
     assert [page.input_value(f"#cell-0-{axis}") for axis in range(3)] == ["2", "1.5", "1"]
     page.select_option("#csv-x1", label="name")
     page.click("#take-csv")
-    told(page, "Line 2: expected two numbers")
+    shows(page, "Line 2: expected two numbers")
     path = tmp_path / "points.csv"
     path.write_text("0,0,0\n1,1,1\n2,2,1\n0,1,0\n")
     with_file = page.evaluate_handle(
@@ -288,13 +288,13 @@ def test_a_wrong_recording_is_refused_in_words(opened):
 
     def spoil(route):
         answer = route.fetch()
-        told = answer.json()
-        told["recording"]["steps"]["mistakes"][1] = "none"
-        route.fulfill(response=answer, json=told)
+        reply = answer.json()
+        reply["recording"]["steps"]["mistakes"][1] = "none"
+        route.fulfill(response=answer, json=reply)
 
     page.route("**/api/run", spoil)
     page.select_option("#preset", "or")
-    told(page, 'recording.steps.mistakes[1] is "none"; expected number or null')
+    shows(page, 'recording.steps.mistakes[1] is "none"; expected number or null')
 
 
 def test_the_page_refuses_what_another_checker_refuses(opened):

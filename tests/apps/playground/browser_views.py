@@ -211,7 +211,7 @@ def test_an_arrow_is_seen_wherever_the_line_is(opened):
             page.click("#mistake")
 
 
-def test_a_line_out_of_sight_is_told(opened):
+def test_a_line_out_of_sight_is_reported(opened):
     page = opened()
     page.click("#step")  # (0, 0, -1): no line at all
     assert page.locator("#plane .arrow").count() == 0

@@ -44,7 +44,7 @@ def opened(chromium, address):
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         made.append(context)
         found = context.new_page()
-        found.on("console", lambda told: said.append(told.text))
+        found.on("console", lambda message: said.append(message.text))
         found.on("pageerror", lambda error: said.append(str(error)))
         found.on("request", lambda request: asked.append(request.url))
         found.goto(address.replace("/?", f"/{path}?") + link)

@@ -70,12 +70,12 @@ def main():
     with serving(TOKEN) as port, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name in ("perceptron", "gradient_descent", "kernel_perceptron", "radial_basis"):
-            told = state(200, name, 5)
-            link = f"http://127.0.0.1:{port}/?token={TOKEN}{to_fragment(told)}"
+            reply = state(200, name, 5)
+            link = f"http://127.0.0.1:{port}/?token={TOKEN}{to_fragment(reply)}"
             print(f"{name}: {timed(browser, link)}")
             with TemporaryDirectory() as folder:
                 saved = Path(folder) / "saved.html"
-                saved.write_text(PlaygroundRun.of(told).page(), encoding="utf-8")
+                saved.write_text(PlaygroundRun.of(reply).page(), encoding="utf-8")
                 print(f"{name}, saved: {timed(browser, saved.as_uri())}")
         browser.close()
 

@@ -14,14 +14,14 @@ SLOPES = {"square": lambda x: 2 * x, "two minima": lambda x: 4 * x**3 - 4 * x + 
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize(("start", "rate"), [(-1, 0.1), (0.7, 0.03), (1.5, 0.12)])
 def test_the_walk_is_that_of_a_plain_loop(curve, start, rate):
-    told = descent({"curve": curve, "start": start, "learning_rate": rate})
+    reply = descent({"curve": curve, "start": start, "learning_rate": rate})
     x = start
-    for place, slope in zip(told["path"], told["gradients"], strict=True):
+    for place, slope in zip(reply["path"], reply["gradients"], strict=True):
         assert place == pytest.approx(x, abs=1e-12)
         assert slope == pytest.approx(SLOPES[curve](x), abs=1e-12)
         x = x - rate * SLOPES[curve](x)
-    assert len(told["arithmetic"]) == len(told["path"]) - 1
-    assert len(told["x"]) == len(told["f"])
+    assert len(reply["arithmetic"]) == len(reply["path"]) - 1
+    assert len(reply["x"]) == len(reply["f"])
 
 
 def test_the_slope_is_that_of_the_curve():
@@ -46,23 +46,23 @@ def test_the_slope_is_that_of_the_curve():
      ("two minima", 1.0, 2.0, "diverging", "diverges")],
 )  # fmt: skip
 def test_ends_have_their_words(curve, start, rate, stop, words):
-    told = descent({"curve": curve, "start": start, "learning_rate": rate})
-    assert told["stop"] == stop
-    assert words in told["sentence"]
-    assert np.isfinite(told["path"]).all()
-    assert np.isfinite(told["values"]).all()
+    reply = descent({"curve": curve, "start": start, "learning_rate": rate})
+    assert reply["stop"] == stop
+    assert words in reply["sentence"]
+    assert np.isfinite(reply["path"]).all()
+    assert np.isfinite(reply["values"]).all()
 
 
 def test_the_update_is_written_out():
-    told = descent({"curve": "square", "start": -1, "learning_rate": 0.1})
-    assert told["arithmetic"][0] == "x <- x - 0.1 f'(x): -1 + 0.1*2 = -0.8"
+    reply = descent({"curve": "square", "start": -1, "learning_rate": 0.1})
+    assert reply["arithmetic"][0] == "x <- x - 0.1 f'(x): -1 + 0.1*2 = -0.8"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "question",
     [{"curve": "cube"}, {"curve": ["square"]}, {"start": 3}, {"start": None}, {"start": True},
      {"learning_rate": 0}, {"learning_rate": -1}, {"learning_rate": "0.1"}],
 )  # fmt: skip
-def test_what_is_no_question_is_refused(told):
+def test_what_is_no_question_is_refused(question):
     with pytest.raises(BadRequest):
-        descent({"curve": "square", "start": -1, "learning_rate": 0.1} | told)
+        descent({"curve": "square", "start": -1, "learning_rate": 0.1} | question)

@@ -69,24 +69,24 @@ def test_bands_and_lines_are_those_of_the_objective(points, column, axes, of):
 
 
 def test_features_have_a_weight_space_and_kernels_none():
-    told = {"axes": [0, 2], "box": BOX}
+    reply = {"axes": [0, 2], "box": BOX}
     run = PlaygroundRun.of({"points": TWO, "method": {"name": "radial_basis", "max_iter": 3}})
-    assert len(json.dumps(landscape(run, 0, told))) < 200_000
+    assert len(json.dumps(landscape(run, 0, reply))) < 200_000
     run = PlaygroundRun.of({"points": TWO, "method": {"name": "kernel_perceptron", "max_iter": 3}})
     with pytest.raises(BadRequest, match="no weight space"):
-        landscape(run, 0, told)
+        landscape(run, 0, reply)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "question",
     [{"axes": [0, 0]}, {"axes": [0, 3]}, {"axes": [True, 2]}, {"axes": "01"}, {"column": 1},
      {"column": "0"}, {"of": "gold"}, {"of": ["objective"]}, {"box": [0, 1, 0]},
      {"box": [0, 1, 0, "1"]}, {"box": [0, 1e300, 0, 1]}],
 )  # fmt: skip
-def test_what_is_no_question_is_refused(told):
+def test_what_is_no_question_is_refused(question):
     run = PlaygroundRun.of({"points": TWO, "method": {"max_iter": 2}})
     with pytest.raises(BadRequest):
-        landscape(run, 1, {"axes": [0, 1], "box": BOX} | told)
+        landscape(run, 1, {"axes": [0, 1], "box": BOX} | question)
     for step in (-1, 10**6, None, True, "1"):
         with pytest.raises(BadRequest):
             landscape(run, step, {"axes": [0, 1], "box": BOX})

@@ -84,7 +84,7 @@ def test_which_row_is_the_next_mistake(points):
     [{"shuffle": True}, {"name": "newton"}, {"name": "gradient_descent", "form": "stochastic"},
      {"name": "batch_perceptron"}],
 )  # fmt: skip
-def test_mistakes_are_asked_for_only_where_they_can_be_foretold(method):
+def test_mistakes_are_asked_for_only_where_they_can_be_predicted(method):
     run = PlaygroundRun.of({"points": AND, "method": method | {"max_iter": 3}})
     asked = question(run, "mistake", 0)
     assert (asked["choices"], "in order" in asked["text"]) == ([], True)

@@ -51,13 +51,13 @@ def sent(port, method, path, body=None, headers=None):
 def test_a_run_is_answered_with_a_recording(port):
     status, headers, body = post(port, "/api/run", {"points": AND, "method": {}})
     assert status == 200
-    told = json.loads(body)
-    recording = from_json(json.dumps(told["recording"]))
+    reply = json.loads(body)
+    recording = from_json(json.dumps(reply["recording"]))
     assert recording["steps"]["arithmetic"][0] == (
         "(w, b) <- (w, b) + y (x, 1): (0, 0, 0) - 1*(0, 0, 1) = (0, 0, -1)"
     )
     assert recording["stop"] == "no mistakes"
-    assert told["line"] is True
+    assert reply["line"] is True
     assert headers["content-type"] == "application/json"
     assert "script-src 'self'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
@@ -85,10 +85,10 @@ def test_gradient_descent_in_all_its_forms(form, loss):
         with pytest.raises(BadRequest):
             PlaygroundRun.of({"points": AND, "method": settings})
         return
-    told = PlaygroundRun.of({"points": AND, "method": settings}).recording.to_dict()
+    reply = PlaygroundRun.of({"points": AND, "method": settings}).recording.to_dict()
     rows = {"batch": None, "mini-batch": 2}.get(form, 1)
-    assert all((None if one is None else len(one)) == rows for one in told["steps"]["rows"])
-    assert told["steps"]["average"] is not None
+    assert all((None if one is None else len(one)) == rows for one in reply["steps"]["rows"])
+    assert reply["steps"]["average"] is not None
 
 
 def test_grids_are_scores_of_the_step(port):
@@ -98,11 +98,11 @@ def test_grids_are_scores_of_the_step(port):
         body = asked | {"step": last, "box": [0, 1, 0, 1]}
         status, _, found = post(port, "/api/grid", body)
         assert status == 200
-        told = json.loads(found)
+        reply = json.loads(found)
         run = PlaygroundRun.of(asked)
         X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         Z = X if run.features is None else run.features.transform(X)
-        scores = np.array(told["scores"][0]).reshape(told["size"], -1)
+        scores = np.array(reply["scores"][0]).reshape(reply["size"], -1)
         corners = [scores[0, 0], scores[0, -1], scores[-1, 0], scores[-1, -1]]
         np.testing.assert_allclose(corners, run.clf.decision_function(Z), atol=1e-9)
 
@@ -231,7 +231,7 @@ def test_hostile_requests_are_refused(port, case):
     assert post(port, "/api/run", {"points": AND})[0] == 200
 
 
-def test_requests_are_told_what_is_wrong_with_them(port):
+def test_bad_requests_are_refused_with_the_reason(port):
     said = {
         b'{"first": %s}' % (b"9" * 400): "a number has 400 digits: expected at most 40",
         b'{"kind": "\\ud800"}': "half of a surrogate pair",

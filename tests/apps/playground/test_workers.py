@@ -126,14 +126,14 @@ def test_failures_of_the_server_are_not_blamed_on_the_request(capsys):
     assert set(process.calls()) == process.NAMES
 
 
-def test_a_run_is_told_without_a_bound_that_takes_too_much_work(monkeypatch):
+def test_a_run_is_reported_without_a_bound_that_takes_too_much_work(monkeypatch):
     # With the budget of a server it takes seconds, and without any it takes minutes.
     monkeypatch.setattr(proof, "MOST_WORK", 50_000)
     asked = {"points": spread_points(200), "method": {"name": "radial_basis", "centers": 20}}
     run = PlaygroundRun.of(asked | {"method": asked["method"] | {"max_iter": 1}})
-    told = json.loads(run.answer(1))["recording"]
-    assert told["bounds"] == {"updates": None, "undecided": True, "objective": None}
-    assert told["total"] == 200
+    reply = json.loads(run.answer(1))["recording"]
+    assert reply["bounds"] == {"updates": None, "undecided": True, "objective": None}
+    assert reply["total"] == 200
     found = question(run, "stop", 0)
     assert found["choices"] == []
     assert "undecided within the budget of work" in found["text"]

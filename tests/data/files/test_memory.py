@@ -53,10 +53,10 @@ def test_memory_is_bounded(tmp_path):
         [str(tmp_path), format, cache] for format in ("parquet", "csv") for cache in ("", "cached")
     ]
     # With an arena of memory for every thread the C library keeps free what another could use.
-    told = in_children(
+    reported = in_children(
         MEMORY, cases, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1"
     )
-    for case, blocks in zip(cases, told, strict=True):
+    for case, blocks in zip(cases, reported, strict=True):
         assert float(blocks) <= 6.0, case
 
 

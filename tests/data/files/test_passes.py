@@ -214,13 +214,15 @@ def test_folds_are_standardised_without_a_pass_more(tmp_path, passes):
     assert found[0] == found[1]
 
 
-def test_many_decodings_are_told_once_where_the_user_stands(tmp_path, monkeypatch):
+def test_many_decodings_are_reported_once_where_the_user_stands(tmp_path, monkeypatch):
     monkeypatch.setattr("separatrix.data.files.stored.LONG_DECODING", 0.0)
     path = written(tmp_path, words=False)
-    with pytest.warns(CacheWarning, match=r"decoded 4 times.*cache=\"auto\".* MB on disk") as told:
+    with pytest.warns(
+        CacheWarning, match=r"decoded 4 times.*cache=\"auto\".* MB on disk"
+    ) as reported:
         clf = LinearClassifier(l2=1e-2).fit(separatrix.read(path, target="label"))
     assert clf.stop_ == "optimal"
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in reported] == [__file__]
     with warnings.catch_warnings(action="error"):
         LinearClassifier(l2=1e-2).fit(separatrix.read(path, target="label", cache=tmp_path / "c"))
 

@@ -128,14 +128,14 @@ def test_standard_input(frame, tmp_path):
         [sys.executable, "-c", code], input=text, capture_output=True, text=True, timeout=120
     )
     assert done.stdout.strip() == f"{N} ['no', 'yes']", done.stderr
-    for given, told in (
+    for given, message in (
         (text + "1,no,2\n", f"ValueError: standard input, line {N + 2}"),
         ("", "ValueError: standard input is empty"),
     ):
         done = subprocess.run(
             [sys.executable, "-c", code], input=given, capture_output=True, text=True, timeout=120
         )
-        assert done.stderr.splitlines()[-1].startswith(told)
+        assert done.stderr.splitlines()[-1].startswith(message)
 
 
 def test_numbers_have_no_columns(tmp_path):

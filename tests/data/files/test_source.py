@@ -70,7 +70,7 @@ def test_precision(dtype):
     assert source.row_bytes == np.dtype(dtype).itemsize * D
 
 
-def test_blocks_have_a_size_of_their_own_if_none_is_told():
+def test_blocks_have_a_size_of_their_own_if_none_is_given():
     X, y = data()
     assert [len(block.y) for block in separatrix.read(pieces_of(X, y)).blocks()] == [N]
     wide = np.zeros((300, 5000))

@@ -130,7 +130,7 @@ def test_what_cross_validation_passes_on():
     assert kept.stop_ != "no mistakes"
 
 
-def test_unfinished_folds_are_told():
+def test_unfinished_folds_are_reported():
     settings = {"l2s": [1e3, 1e-9], "solver": LBFGS(), "cv": 3, "tol": 1e-12}
 
     def simplest(clf, X, y):
@@ -139,10 +139,10 @@ def test_unfinished_folds_are_told():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         LinearClassifierCV(**settings, max_iter=5, scoring=simplest).fit(X, Y)
-    told = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
-    assert len(told) == 1
-    assert told[0].startswith("3 of 6 fits in cross-validation ended (max_iter=5) before")
-    assert "at l2 = 1e-09: their scores" in told[0]
+    reported = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
+    assert len(reported) == 1
+    assert reported[0].startswith("3 of 6 fits in cross-validation ended (max_iter=5) before")
+    assert "at l2 = 1e-09: their scores" in reported[0]
     LinearClassifierCV(**settings, scoring=simplest).fit(X, Y)  # and not without a reason
 
 

@@ -114,5 +114,5 @@ def test_smooth_fits_along_a_path_are_near_their_minimum_or_counted(solver, loss
             rows[train], labels[train]
         )
         above += losses.mean() + l2 * np.sum(w**2) > (1 + 1.01e-6) * least.objective_
-    told = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
-    assert above <= (int(told[0].split()[0]) if told else 0)
+    reported = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
+    assert above <= (int(reported[0].split()[0]) if reported else 0)

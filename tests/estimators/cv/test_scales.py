@@ -107,7 +107,7 @@ def test_features_whose_squares_overflow_are_refused(loss, scale):
 
 
 @quiet
-def test_scores_of_rows_far_outside_are_told_without_numpys_warnings():
+def test_scores_of_rows_far_outside_are_reported_without_numpys_warnings():
     rows = X.copy()
     rows[:5] *= 1e150
     table = LinearClassifierCV("squared", l2s=[1e10, 1e-4], cv=4, scoring="loss").fit(rows, Y)

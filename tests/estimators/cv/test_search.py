@@ -14,7 +14,7 @@ L2S = np.logspace(-2, -6, 9)
 
 
 def documents(k, n=240, d=800, words=12):
-    """Rows with mostly words of their own, of classes that can be told apart."""
+    """Rows with mostly words of their own, of classes that can be distinguished."""
     rng = np.random.default_rng(k)
     y = np.arange(n) % k
     columns = np.where(rng.random((n, words)) < 0.2, y[:, None], rng.integers(k, d, (n, words)))
@@ -29,8 +29,8 @@ def epochs_along_path(monkeypatch, X, y, loss, solver, handed, **given):
 
     def counted(*args, **settings):
         result = minimize(*args, **settings | ({} if handed else {"state": None}))
-        told = [n for key, n in result.state.items() if key.split(" ")[-1] == "epochs"]
-        fits.append((settings.get("state") is not None, sum(told)))
+        reported = [n for key, n in result.state.items() if key.split(" ")[-1] == "epochs"]
+        fits.append((settings.get("state") is not None, sum(reported)))
         return result
 
     with monkeypatch.context() as patch:
@@ -64,15 +64,15 @@ def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, inter
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
-    told, paths, folds = [], [], []
+def test_callbacks_that_ask_are_called_for_every_fit_of_the_search(standardize):
+    reported, paths, folds = [], [], []
 
     class Watch:
         def __call__(self, step, info):
             pass
 
         def searched(self, l2):
-            told.append(l2)
+            reported.append(l2)
 
         def searching(self, l2s):
             paths.append(l2s)
@@ -87,5 +87,7 @@ def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
     assert paths == [clf.l2_path_.tolist()]
     each = [clf.cv_results_[f"split{i}_test_score"].tolist() for i in range(3)]
     assert folds == (each if standardize else [])
-    assert list(dict.fromkeys(told)) == clf.l2_path_.tolist()
-    assert not standardize or told == clf.l2_path_.tolist() * 3  # else folds are fitted together
+    assert list(dict.fromkeys(reported)) == clf.l2_path_.tolist()
+    assert (
+        not standardize or reported == clf.l2_path_.tolist() * 3
+    )  # else folds are fitted together

@@ -151,7 +151,7 @@ def test_a_search_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
         other.fit(X, y)
 
 
-def test_what_the_other_kind_of_path_told_is_gone():
+def test_what_the_other_kind_of_path_reported_is_gone():
     X, y = problem(n=100, d=6)
     clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3, scoring=None).fit(X, y)
     assert not hasattr(clf, "l2_path_")

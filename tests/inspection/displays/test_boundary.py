@@ -48,8 +48,8 @@ def test_shapes_differ_as_colours_do():
     colours = {tuple(rows.get_facecolor()[0]) for rows in display.rows_}
     shapes = {rows.get_paths()[0].vertices.tobytes() for rows in display.rows_}
     assert len(colours) == len(shapes) == 3
-    told = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert told == ["setosa", "versicolor", "virginica", "mistake"]
+    reported = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert reported == ["setosa", "versicolor", "virginica", "mistake"]
 
 
 def test_the_surface_between_two_of_three_classes():

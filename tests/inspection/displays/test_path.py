@@ -58,8 +58,8 @@ def test_the_largest_weights_are_named_and_runaways_do_not_hide_them():
     coefs[0, 0] = np.arange(9) / 10
     coefs[1, 0] = [100.0, *np.zeros(8)]
     display = PathDisplay(l2s, coefs=coefs, l2=1.0).plot()
-    told = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert sorted(told) == ["x3", "x4", "x5", "x6", "x7", "x8"]
+    reported = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert sorted(reported) == ["x3", "x4", "x5", "x6", "x7", "x8"]
     assert display.ax_.get_yscale() == "symlog"
     assert len(display.weights_) == 9
 

@@ -21,7 +21,7 @@ def run(X, y, order, *, at_once, start=None, average=True, remembers=True, **opt
     weights = loops.OnlineWeights.start(W, np.zeros(W.shape) if average else None)
     memory = loops.screening_state(X, 1) if remembers else None
     steps = options.pop("steps", np.ones(1))
-    told, log, logs = np.zeros(4), np.empty(at_once, dtype=np.int64), []
+    reported, log, logs = np.zeros(4), np.empty(at_once, dtype=np.int64), []
     for first in range(0, len(order), at_once):
         some = order[first : first + at_once]
         own = steps if len(steps) == 1 else steps[first : first + at_once]
@@ -29,20 +29,20 @@ def run(X, y, order, *, at_once, start=None, average=True, remembers=True, **opt
             X, y, PerceptronLoss(), weights, steps=own, order=some, log=log, screening=memory,
             **options,
         )  # fmt: skip
-        told += result
+        reported += result
         logs.append(log[: result.updates].copy())
-    return weights, told, np.concatenate(logs)
+    return weights, reported, np.concatenate(logs)
 
 
 def assert_same_bits(X, y, order, **options):
     """The weights, the sum, the count and the log are those of a row after the other."""
-    plain, told, log = run(X, y, order, at_once=1, **options)
+    plain, reported, log = run(X, y, order, at_once=1, **options)
     assert len(log) > len(order) // 16
     whole, heard, found = run(X, y, order, at_once=len(order), **options)
     np.testing.assert_array_equal(whole.v, plain.v)
     np.testing.assert_array_equal(found, log)
-    np.testing.assert_array_equal(heard[1:], told[1:])
-    np.testing.assert_allclose(heard[0], told[0], rtol=1e-12)  # summed call by call there
+    np.testing.assert_array_equal(heard[1:], reported[1:])
+    np.testing.assert_allclose(heard[0], reported[0], rtol=1e-12)  # summed call by call there
     if plain.sum is not None:
         np.testing.assert_array_equal(whole.sum, plain.sum)
         np.testing.assert_array_equal(whole.lag, plain.lag)

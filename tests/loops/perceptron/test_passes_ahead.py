@@ -94,11 +94,11 @@ def test_a_clean_pass_ends_the_run_and_those_made_ahead():
     assert clf.n_iter_ == len(clf.history_["pass"]) == clf.trace_.n_iter
 
 
-def test_ctrl_c_during_passes_made_ahead_keeps_the_last_that_was_told():
-    told = []
+def test_ctrl_c_during_passes_made_ahead_keeps_the_last_that_was_reported():
+    reported = []
 
     def stop(step, info):
-        told.append(step.weights.copy())
+        reported.append(step.weights.copy())
         if info.iteration == 5:
             loops.request_stop()
 
@@ -107,7 +107,7 @@ def test_ctrl_c_during_passes_made_ahead_keeps_the_last_that_was_told():
             X, TWO
         )
     assert clf.stop_ == "interrupted"
-    np.testing.assert_array_equal(clf._weights(), told[-1])
+    np.testing.assert_array_equal(clf._weights(), reported[-1])
 
 
 def test_orders_drawn_ahead_are_those_of_their_passes():

@@ -121,7 +121,7 @@ def test_what_only_one_of_them_cannot_do(monkeypatch):
             InteriorPoint().check(objective)
 
 
-def test_runs_of_two_and_of_more_classes_are_told_apart():
+def test_runs_of_two_and_of_more_classes_are_distinguished():
     with pytest.raises(TypeError, match="two classes is needed, got 3"):
         solvers.dual.interior_point.InteriorPointRun(problem(*rows(0, k=3)))
     with pytest.raises(TypeError, match="more than two classes"):
@@ -140,22 +140,22 @@ def test_an_estimator_takes_each(solver):
 def test_the_one_that_chooses_says_which_ran(monkeypatch):
     X, y = rows(6, 120, 8)
 
-    def told(loss="hinge", solver=None, **given):
+    def reported(loss="hinge", solver=None, **given):
         model = LinearClassifier(loss, solver=solver or DualAscent(), random_state=0, **given)
         return repr(model.fit(X, y).solver_)
 
-    assert told(l2=1e-2) == "DualAscent()  # ran proximal point"
-    assert told(l2=1e-2, solver="auto").endswith("; ran proximal point")
+    assert reported(l2=1e-2) == "DualAscent()  # ran proximal point"
+    assert reported(l2=1e-2, solver="auto").endswith("; ran proximal point")
     monkeypatch.setattr(thresholds, "MANY_FEATURES", 1)
-    assert told(l2=1e-2) == "DualAscent()  # ran interior point"
+    assert reported(l2=1e-2) == "DualAscent()  # ran interior point"
     objective = problem(X, y, l2=1e-5)
     run = DualAscent().steps(objective, np.zeros((1, 9)), np.random.default_rng(0))
     last = list(islice(run, 60))[-1].state
     assert repr(DualAscent().after(last)).endswith("# ran interior point, then proximal point")
-    assert told("logistic", l2=1e-2).endswith("# ran proximal point")
+    assert reported("logistic", l2=1e-2).endswith("# ran proximal point")
     monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 4)
-    assert told(l2=1e-1) == "DualAscent()  # ran coordinate ascent"
-    assert told(l2=1e-5).endswith("# ran coordinate ascent, then proximal point")
+    assert reported(l2=1e-1) == "DualAscent()  # ran coordinate ascent"
+    assert reported(l2=1e-5).endswith("# ran coordinate ascent, then proximal point")
 
 
 def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):

@@ -24,7 +24,7 @@ X, Y = overlapping(40, 2, seed=1)
 pytestmark = quiet
 
 
-def test_a_run_that_diverges_is_told_without_infinities():
+def test_a_run_that_diverges_is_reported_without_infinities():
     solver = GradientDescent(None, learning_rate=1e200)
     clf = LinearClassifier("squared", solver=solver, max_iter=1, tol=None)
     clf.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
@@ -80,12 +80,12 @@ def test_labels_are_text_on_a_page(label):
         assert page.count(mark) == plain.count(mark)
 
 
-def test_ten_thousand_steps_are_told_some_at_a_time():
+def test_ten_thousand_steps_are_reported_some_at_a_time():
     many, y = overlapping(200, 2, seed=0)
     clf = Perceptron(50, patience=None, random_state=0).fit(many, y)
-    told = json.loads(clf.trace_.recording(many, y).to_json(count=4000))
-    assert told["total"] == 10_000
-    assert len(told["steps"]["arithmetic"]) == 4000
+    reply = json.loads(clf.trace_.recording(many, y).to_json(count=4000))
+    assert reply["total"] == 10_000
+    assert len(reply["steps"]["arithmetic"]) == 4000
 
 
 def test_the_schema_refuses_what_another_checker_refuses():

@@ -22,7 +22,7 @@ THREE = np.arange(40) % 3
 pytestmark = quiet
 
 
-def told(clf, y=Y):
+def reply(clf, y=Y):
     return clf.fit(X, y).trace_.recording(X, y).to_dict()
 
 
@@ -41,7 +41,7 @@ def follows(whole, weights, objective):
 
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_the_perceptron_row_by_row_for_three_classes(shuffle):
-    whole = told(Perceptron(4, shuffle=shuffle, random_state=1, patience=None), THREE)
+    whole = reply(Perceptron(4, shuffle=shuffle, random_state=1, patience=None), THREE)
     W, weights = np.zeros((3, 3)), []
     for step, (row,) in enumerate(whole["steps"]["rows"]):
         scores = W @ ONES[row]
@@ -74,7 +74,7 @@ def test_the_perceptron_row_by_row_for_three_classes(shuffle):
 
 @pytest.mark.parametrize("start", ["sum", "zeros"])
 def test_the_batch_perceptron_adds_the_sum_of_the_mistakes(start):
-    whole = told(Perceptron(9, update="batch", start=start, learning_rate=0.5, patience=None))
+    whole = reply(Perceptron(9, update="batch", start=start, learning_rate=0.5, patience=None))
     W = SIGN @ ONES if start == "sum" else np.zeros(3)
     np.testing.assert_allclose(whole["start"]["weights"], [W])
     weights, wrong = [], []
@@ -109,7 +109,7 @@ def test_gradient_descent_on_each_loss(loss, size):
     phi, slope = SLOPES[loss]
     solver = GradientDescent(size, learning_rate=InverseScaling(0.2), average=True)
     clf = LinearClassifier(loss, l2=0.05, solver=solver, max_iter=4, tol=None, random_state=2)
-    whole = told(clf)
+    whole = reply(clf)
     W, weights = np.zeros(3), []
     for t, rows in enumerate(whole["steps"]["rows"], 1):
         chosen = np.arange(40) if rows is None else np.array(rows)
@@ -132,7 +132,7 @@ def test_gradient_descent_on_each_loss(loss, size):
 
 def test_gradient_descent_on_softmax():
     solver = GradientDescent(None, learning_rate=0.3)
-    whole = told(LinearClassifier("logistic", l2=0, solver=solver, max_iter=6, tol=None), THREE)
+    whole = reply(LinearClassifier("logistic", l2=0, solver=solver, max_iter=6, tol=None), THREE)
     target = np.eye(3)[THREE]
     W, weights = np.zeros((3, 3)), []
     for _ in range(6):
@@ -152,7 +152,7 @@ def test_gradient_descent_on_softmax():
 
 
 def test_newton_takes_the_whole_step_near_the_minimum():
-    whole = told(LinearClassifier("logistic", l2=0.1, solver=Newton(), tol=1e-12))
+    whole = reply(LinearClassifier("logistic", l2=0.1, solver=Newton(), tol=1e-12))
     before = np.array(whole["steps"]["weights"][-2][0])
     free = 0.1 * np.array([1.0, 1.0, 0.0])
     s = ONES @ before
@@ -164,7 +164,7 @@ def test_newton_takes_the_whole_step_near_the_minimum():
 
 
 def test_least_squares_is_numpys():
-    whole = told(LinearClassifier("squared", l2=0, solver=LeastSquares()))
+    whole = reply(LinearClassifier("squared", l2=0, solver=LeastSquares()))
     best = np.linalg.lstsq(ONES, SIGN, rcond=None)[0]
     np.testing.assert_allclose(whole["steps"]["weights"][-1], [best], rtol=1e-8)
     follows(whole, [[best]], lambda W: np.mean((1 - SIGN * (ONES @ W[0])) ** 2))

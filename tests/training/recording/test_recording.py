@@ -74,46 +74,46 @@ def test_a_recording_ends_where_the_fit_ended_and_fits_its_schema(name, y):
 def test_every_look_of_the_perceptron(name):
     clf = RUNS[name].fit(X, Y)
     recording = clf.trace_.recording(X, Y)
-    told = recording.to_dict()["steps"]
+    reply = recording.to_dict()["steps"]
     W, sign = np.zeros(3), np.where(Y.max() == Y, 1.0, -1.0)
     x = np.column_stack([X, np.ones(len(X))])
     seen = []
-    for step, (row,) in enumerate(told["rows"]):
+    for step, (row,) in enumerate(reply["rows"]):
         margin = sign[row] * (x[row] @ W)
-        assert told["margins"][step][0] == pytest.approx(margin, abs=1e-12)
+        assert reply["margins"][step][0] == pytest.approx(margin, abs=1e-12)
         W = W * [1 - 2 * clf.l2, 1 - 2 * clf.l2, 1.0]
         if margin <= 0:
             W = W + sign[row] * x[row]
-        assert told["updated"][step] == ([row] if margin <= 0 else [])
-        np.testing.assert_allclose(told["weights"][step], [W], rtol=1e-12)
+        assert reply["updated"][step] == ([row] if margin <= 0 else [])
+        np.testing.assert_allclose(reply["weights"][step], [W], rtol=1e-12)
         margins = sign * (x @ W)
-        assert told["mistakes"][step] == np.sum(margins <= 0)
+        assert reply["mistakes"][step] == np.sum(margins <= 0)
         value = np.mean(np.maximum(0.0, -margins)) + clf.l2 * (W[:2] @ W[:2])
-        assert told["objective"][step] == pytest.approx(value, rel=1e-9)
-        assert told["norm"][step] == pytest.approx(np.linalg.norm(W))
+        assert reply["objective"][step] == pytest.approx(value, rel=1e-9)
+        assert reply["norm"][step] == pytest.approx(np.linalg.norm(W))
         seen.append(W)
-        if told["average"] is not None:
-            np.testing.assert_allclose(told["average"][step], [np.mean(seen, axis=0)], rtol=1e-9)
-    for order in np.reshape(told["rows"], (-1, len(X))):
+        if reply["average"] is not None:
+            np.testing.assert_allclose(reply["average"][step], [np.mean(seen, axis=0)], rtol=1e-9)
+    for order in np.reshape(reply["rows"], (-1, len(X))):
         assert sorted(order) == list(range(len(X)))
-    best = told["best"][-1]
+    best = reply["best"][-1]
     ends = np.array(recording.columns.passes)
-    assert best == ends[np.argmin(np.array(told["mistakes"])[ends - 1])]
+    assert best == ends[np.argmin(np.array(reply["mistakes"])[ends - 1])]
 
 
 def test_gradient_descent_row_by_row():
     clf = LinearClassifier(
         "logistic", l2=0.1, solver=GradientDescent(1, shuffle=False, learning_rate=0.5), max_iter=2
     ).fit(X, Y)
-    told = clf.trace_.recording(X, Y).to_dict()["steps"]
+    reply = clf.trace_.recording(X, Y).to_dict()["steps"]
     W, sign = np.zeros(3), np.where(Y.max() == Y, 1.0, -1.0)
     x = np.column_stack([X, np.ones(len(X))])
-    for step, (row,) in enumerate(told["rows"]):
+    for step, (row,) in enumerate(reply["rows"]):
         m = sign[row] * (x[row] @ W)
         decay = 1 - 2 * 0.5 * 0.1
         W = W * [decay, decay, 1.0] + 0.5 / (1 + np.exp(m)) * sign[row] * x[row]
-        np.testing.assert_allclose(told["weights"][step], [W], rtol=1e-9)
-    assert told["rows"][: len(X)] == [[row] for row in range(len(X))]
+        np.testing.assert_allclose(reply["weights"][step], [W], rtol=1e-9)
+    assert reply["rows"][: len(X)] == [[row] for row in range(len(X))]
 
 
 def test_changes_lead_from_weights_to_weights():
@@ -167,9 +167,9 @@ def test_bounds_of_theory():
     recording = clf.trace_.recording(CORNERS, LOGIC["and"])
     assert clf.n_updates_ <= recording.bounds["updates"] == pytest.approx(51.0)
     batch = Perceptron(update="batch", start="sum").fit(CORNERS, LOGIC["and"])
-    told = batch.trace_.recording(CORNERS, LOGIC["and"])
-    passes = sum(bool(len(rows)) for rows in told.columns.updated)
-    assert passes <= told.bounds["updates"] < np.inf
+    reply = batch.trace_.recording(CORNERS, LOGIC["and"])
+    passes = sum(bool(len(rows)) for rows in reply.columns.updated)
+    assert passes <= reply.bounds["updates"] < np.inf
     assert Perceptron(3).fit(X, Y).trace_.recording(X, Y).bounds["updates"] is None
     fit = LinearClassifier(l2=0.1, tol=1e-10).fit(X, Y)
     bound = fit.trace_.recording(X, Y).bounds["objective"]
@@ -187,8 +187,8 @@ def test_a_bound_that_takes_too_much_work_is_undecided(monkeypatch):
     monkeypatch.setattr(saved, "MOST_WORK", 1.0)
     assert "Separability is undecided within the budget of work." in recording.to_html()
     penalised = Perceptron(l2=0.1).fit(CORNERS, LOGIC["and"])
-    told = penalised.trace_.recording(CORNERS, LOGIC["and"]).bounds
-    assert "undecided" not in told  # theory says nothing there
+    reply = penalised.trace_.recording(CORNERS, LOGIC["and"]).bounds
+    assert "undecided" not in reply  # theory says nothing there
 
 
 def test_parts_of_a_recording_make_the_whole():
@@ -212,9 +212,11 @@ def test_weighted_rows_classes_and_sources():
     clf.fit(X, Y, sample_weight=weight)
     with pytest.raises(ValueError, match="sample_weight"):
         clf.trace_.recording(X, Y)
-    told = clf.trace_.recording(X, Y, weight).to_dict()["steps"]
-    assert {row for (row,) in told["rows"]} == set(np.flatnonzero(weight))
-    np.testing.assert_array_equal(told["weights"][-1], list(clf.trace_.replay(X, Y, weight))[-1][0])
+    reply = clf.trace_.recording(X, Y, weight).to_dict()["steps"]
+    assert {row for (row,) in reply["rows"]} == set(np.flatnonzero(weight))
+    np.testing.assert_array_equal(
+        reply["weights"][-1], list(clf.trace_.replay(X, Y, weight))[-1][0]
+    )
     source = ArraySource(X, np.where(Y.max() == Y, 1.0, -1.0), np.unique(Y))
     of_source = Perceptron(3, shuffle=False).fit(source)
     of_arrays = Perceptron(3, shuffle=False).fit(X, Y)
@@ -227,9 +229,9 @@ def test_weighted_rows_classes_and_sources():
 def test_wide_rows_tell_no_weights_and_many_rows_are_refused():
     wide = np.random.default_rng(0).normal(size=(20, 40))
     y = np.arange(20) % 2
-    told = Perceptron(3, shuffle=False).fit(wide, y).trace_.recording(wide, y).to_dict()
-    assert told["steps"]["weights"] == [None] * told["total"]
-    assert "mistake" in told["steps"]["arithmetic"][0]
+    reply = Perceptron(3, shuffle=False).fit(wide, y).trace_.recording(wide, y).to_dict()
+    assert reply["steps"]["weights"] == [None] * reply["total"]
+    assert "mistake" in reply["steps"]["arithmetic"][0]
     many = np.zeros((2001, 1))
     labels = np.arange(2001) % 2
     clf = Perceptron(1, shuffle=False).fit(many, labels)

@@ -38,20 +38,20 @@ def recorded(clf, x=X, y=Y):
 
 def test_a_short_run_is_inside_whole():
     recording = recorded(Perceptron(3, shuffle=False))
-    told = inside(recording.to_html())
-    assert told["run"]["recording"] == json.loads(recording.to_json())
-    assert told["numbers"] == list(range(1, len(recording) + 1))
-    assert told["points"] == [[*x, c] for x, c in zip(X.tolist(), recording.y, strict=True)]
-    assert told["verdict"]["verdict"] == "overlapping"
-    margin, loss = told["run"]["curve"]["margin"], told["run"]["curve"]["loss"]
+    reply = inside(recording.to_html())
+    assert reply["run"]["recording"] == json.loads(recording.to_json())
+    assert reply["numbers"] == list(range(1, len(recording) + 1))
+    assert reply["points"] == [[*x, c] for x, c in zip(X.tolist(), recording.y, strict=True)]
+    assert reply["verdict"]["verdict"] == "overlapping"
+    margin, loss = reply["run"]["curve"]["margin"], reply["run"]["curve"]["loss"]
     np.testing.assert_allclose(loss, np.maximum(0.0, -np.array(margin)))
 
 
 def test_a_long_run_is_thinned_and_keeps_what_counts():
     recording = recorded(Perceptron(40, shuffle=False, patience=None, keep="best"))
     assert len(recording) == 1600
-    told = inside(recording.to_html())
-    numbers, part = told["numbers"], told["run"]["recording"]
+    reply = inside(recording.to_html())
+    numbers, part = reply["numbers"], reply["run"]["recording"]
     assert len(numbers) <= saved.MOST_STEPS
     assert (numbers[0], numbers[-1]) == (1, 1600)
     assert max(np.diff(numbers)) <= 5
@@ -86,8 +86,8 @@ def test_grids_of_kernels_as_bytes(classes):
     x, y = datasets.blobs(classes, 45, random_state=0)
     clf = KernelPerceptron(gamma=0.5, max_iter=4, random_state=0, keep="last")
     recording = recorded(clf, x, y)
-    told = inside(recording.to_html())
-    grids, k = told["grids"], 1 if classes == 2 else 3
+    reply = inside(recording.to_html())
+    grids, k = reply["grids"], 1 if classes == 2 else 3
     assert grids["k"] == k
     left, right, bottom, top = grids["box"]
     across, up = np.linspace(left, right, grids["size"]), np.linspace(bottom, top, grids["size"])
@@ -116,10 +116,10 @@ def test_scores_of_linear_models_are_those_of_their_weights():
 
 def test_rows_of_more_than_two_numbers_have_no_plane():
     x, y = overlapping(30, 4, seed=0)
-    told = inside(recorded(Perceptron(2, shuffle=False), x, y).to_html())
-    assert told["box"] is None
-    assert told["verdict"] is None
-    assert len(told["points"]) == 30
+    reply = inside(recorded(Perceptron(2, shuffle=False), x, y).to_html())
+    assert reply["box"] is None
+    assert reply["verdict"] is None
+    assert len(reply["points"]) == 30
 
 
 def test_no_page_is_larger_than_it_may_be(monkeypatch):
@@ -135,9 +135,9 @@ def test_no_page_is_larger_than_it_may_be(monkeypatch):
 def test_a_run_that_diverged_has_a_page():
     solver = GradientDescent(None, learning_rate=1e200)
     clf = LinearClassifier("squared", solver=solver, max_iter=1, tol=None)
-    told = inside(recorded(clf).to_html())
-    assert told["run"]["recording"]["steps"]["objective"][-1] is None
-    assert max(told["run"]["curve"]["margin"]) <= 100.0
+    reply = inside(recorded(clf).to_html())
+    assert reply["run"]["recording"]["steps"]["objective"][-1] is None
+    assert max(reply["run"]["curve"]["margin"]) <= 100.0
 
 
 def test_names_of_classes_cannot_leave_the_data():
@@ -163,12 +163,12 @@ def test_weight_space_has_its_contours_inside(monkeypatch, most):
         "logistic", solver=GradientDescent(None, learning_rate=0.5), max_iter=12, tol=None, l2=0.05
     )
     recording = recorded(clf)
-    told = inside(recording.to_html())
+    reply = inside(recording.to_html())
     weights = np.array(
-        [told["run"]["recording"]["start"]["weights"]]
-        + told["run"]["recording"]["steps"]["weights"]
+        [reply["run"]["recording"]["start"]["weights"]]
+        + reply["run"]["recording"]["steps"]["weights"]
     )[:, 0]
-    lands, size = told["landscapes"], told["landscapes"]["size"]
+    lands, size = reply["landscapes"], reply["landscapes"]["size"]
     assert [view["axes"] for view in lands["views"]] == [[0, 1], [0, 2], [1, 2]]
     for view in lands["views"]:
         assert len(view["of"]) == len(weights)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def memory_told(block_rows: int | None) -> Iterator[None]:
+def advise_on_memory(block_rows: int | None) -> Iterator[None]:
     """Add advice to a MemoryError."""
     try:
         yield

@@ -26,7 +26,7 @@ from .encoding.encoding import Encoding
 from .encoding.label_sets import target_names
 from .facts import Facts, check_weights
 from .held_out import held_out
-from .memory import memory_told
+from .memory import advise_on_memory
 from .prefetch import prefetched
 from .readers.formats import kept_format
 from .readers.reader import Place, Reader, SharedFiles, TableReader, TypesRefuted
@@ -113,7 +113,7 @@ class StoredRows:
 
     def _survey_and_decode(self) -> None:
         if self.options is not None and self.encoding is None:
-            with memory_told(self.block_rows):
+            with advise_on_memory(self.block_rows):
                 self.encoding = self._surveyed(self.options)
         if not self._read_before:
             try:
@@ -222,7 +222,7 @@ class StoredRows:
             self.reader.check_unchanged()
             yield self.kept
             return
-        with memory_told(self.block_rows):
+        with advise_on_memory(self.block_rows):
             yield from self._cached.blocks(self._decoded, self._to_dict)
 
     def _read_all(self) -> None:
@@ -245,7 +245,7 @@ class StoredRows:
         """One block; if the cache is damaged, all rows are decoded again first."""
         cache = self._cached.cache
         if cache is not None:
-            with suppress(CacheDamaged), memory_told(self.block_rows):
+            with suppress(CacheDamaged), advise_on_memory(self.block_rows):
                 return cache.block(number)
             # The pass below finds the damage again and warns.
         found: Block | None = None

@@ -20,7 +20,7 @@ from ...solvers.dual.proximal_point import reduced_run
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
 from .columns import StepColumns, evaluated, with_ones
 from .proof import proven
-from .recording import MOST_TOLD, Recording
+from .recording import MOST_ENTRIES, Recording
 from .words import Story
 
 
@@ -39,7 +39,7 @@ def linear_recording(
 ) -> Recording:
     """Record a run on an objective, with the rows as given to it."""
     k = len(given.classes)
-    included = len(given.y) * given.n_features <= MOST_TOLD
+    included = len(given.y) * given.n_features <= MOST_ENTRIES
     x = with_ones(given.X) if included else None
     standardized = recipe.features is not None and recipe.features.standardization is not None
     story = Story(

@@ -22,7 +22,7 @@ from .saved import DrawnPlane, RecordedSteps, loss_curve, saved_page
 from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
-MOST_TOLD = 60_000
+MOST_ENTRIES = 60_000
 """Largest number of entries in rows that are included."""
 
 

@@ -85,7 +85,7 @@ def test_a_damaged_cache_is_decoded_again(tmp_path):
     assert decoder.calls == 1
 
 
-def test_a_folder_that_cannot_be_is_told(tmp_path):
+def test_a_folder_that_cannot_be_is_reported(tmp_path):
     (tmp_path / "file").touch()
     decoder = Decoder(dense_blocks())
     blocks = CachedBlocks(tmp_path / "file", IDENTITY)
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_is_told(tmp_path):
     with pytest.warns(CacheWarning, match="cannot be written to .*file.*caching is disabled"):
         blocks.tell()
     assert len(list(blocks.blocks(decoder))) == 4
-    assert not blocks.notices  # told once
+    assert not blocks.notices  # reported once
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def ended_well(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_full_disk_is_told_and_the_pass_goes_on(tmp_path):
+def test_a_full_disk_is_reported_and_the_pass_goes_on(tmp_path):
     """A limit on the size of files stands for it: the same error of the same call."""
     blocks = dense_blocks(rows=5000)
 

@@ -182,7 +182,7 @@ def test_long_categories_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("way", ["onehot", "hash"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_numbers_too_large_to_be_told_apart_are_no_categories(suffix, way, tmp_path):
+def test_numbers_too_large_to_be_distinguished_are_no_categories(suffix, way, tmp_path):
     """As float64, which text of 20 digits becomes, both identifiers are one."""
     large = np.array([2**64 - 1, 2**64 - 2] * 4, dtype=np.uint64)
     data = pd.DataFrame({"id": large, "a": np.arange(8.0), "y": [0, 1] * 4})

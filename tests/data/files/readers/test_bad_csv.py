@@ -1,4 +1,4 @@
-"""CSV that is wrong: each flaw is told with its line and the way out."""
+"""CSV that is wrong: each flaw is reported with its line and the way out."""
 
 import re
 import shlex

@@ -87,7 +87,7 @@ def test_numbers_are_those_of_pandas(tmp_path):
     assert np.array_equal(found, frame["x"].to_numpy())
 
 
-def test_a_word_in_the_last_line_is_told_with_file_and_line(tmp_path):
+def test_a_word_in_the_last_line_is_reported_with_file_and_line(tmp_path):
     text = "a,b\n" + "1,x\n" * 5000 + "\n" + '2,"two\nlines"\n' + "none,x\n"
     reader = csv_types(tmp_path, text)
     assert reader.schema.field("a").type == pa.string()
@@ -100,7 +100,7 @@ def test_a_word_in_the_last_line_is_told_with_file_and_line(tmp_path):
 
 
 @pytest.mark.parametrize("block", [16, 1 << 20])
-def test_numbers_among_words_are_told_too(tmp_path, monkeypatch, block):
+def test_numbers_among_words_are_reported_too(tmp_path, monkeypatch, block):
     monkeypatch.setattr("separatrix.data.files.readers.csv.CHUNK_BYTES", block)
     reader = csv_types(tmp_path, "a,b\n" + "?,1\n" * 50 + "7,1\n")
     assert "line 2: column 'a' holds '?', but numbers such as 7" in reader.mixed()["a"]()

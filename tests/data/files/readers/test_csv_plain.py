@@ -24,12 +24,12 @@ def outcome(path, **options):
             blocks = [(to_dense(block.X), block.y, block.weight) for block in source.blocks()]
         except (ValueError, TypeError) as error:
             return type(error), str(error)
-    told = [(each.category, str(each.message)) for each in caught]
+    reported = [(each.category, str(each.message)) for each in caught]
     X, y = (np.concatenate([block[part] for block in blocks]) for part in (0, 1))
     weight = None if blocks[0][2] is None else np.concatenate([block[2] for block in blocks])
     encoding = source.rows.encoding.to_dict()
     facts = (source.classes.tolist(), source.row_values, source.rows.unknown, source.weight_sum)
-    return X.tobytes(), X.shape, y.tolist(), repr(weight), encoding, facts, told
+    return X.tobytes(), X.shape, y.tolist(), repr(weight), encoding, facts, reported
 
 
 def both(monkeypatch, path, chunk=1 << 20, **options):

@@ -76,13 +76,13 @@ TABLE = pd.DataFrame(
 def test_columns_that_are_dropped_and_names_that_are_nearly_right():
     source = separatrix.read(TABLE, target="label", drop=["id"], missing="mean")
     assert source.reading.encoding.feature_names.tolist() == ["Size", "colour"]
-    for options, told in [
+    for options, message in [
         ({"target": "lable"}, "target names the column 'lable'.*is it 'label'"),
         ({"target": "label", "drop": ["size"]}, "drop names the column 'size'.*is it 'Size'"),
         ({"target": "label", "drop": ["label"]}, "drop names 'label', which is the target"),
         ({"target": "label", "drop": ["id"], "features": ["Size"]}, "both given"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             separatrix.read(TABLE, **options)
     with pytest.raises(TypeError, match="drop must be a list"):
         separatrix.read(TABLE, target="label", drop="id")

@@ -81,7 +81,7 @@ def test_damaged_gzip_and_zstandard(tmp_path):
         read(zstd)
 
 
-def test_base_is_found_in_all_files_or_told(tmp_path):
+def test_base_is_found_in_all_files_or_the_error_says_so(tmp_path):
     one = write(tmp_path / "1.svm", "1 1:1 3:1\n-1 2:5\n")
     two = write(tmp_path / "2.svm", "1 0:7\n-1\n")
     X, _, _ = read(one)
@@ -244,9 +244,9 @@ def test_an_error_of_the_disk_names_the_file(tmp_path, monkeypatch, begin):
     monkeypatch.setattr(
         "separatrix.data.files.readers.paths._open", lambda path: io.BufferedReader(Disk(path))
     )
-    with pytest.raises(OSError, match=r"Input/output error: '.*rows\.svm'") as told:
+    with pytest.raises(OSError, match=r"Input/output error: '.*rows\.svm'") as reported:
         separatrix.read(path)
-    assert (told.value.errno, told.value.filename) == (errno.EIO, str(path))
+    assert (reported.value.errno, reported.value.filename) == (errno.EIO, str(path))
 
 
 def test_a_file_that_changes_between_passes(tmp_path):
@@ -259,9 +259,9 @@ def test_a_file_that_changes_between_passes(tmp_path):
 
 def test_identity_tells_the_options(tmp_path):
     path = write(tmp_path / "rows.svm", "1 1:1\n")
-    told = [open_reader(path, format=f"svmlight{end}").identity() for end in ("", "-0", "-1")]
-    assert told[0] != told[1] != told[2]
-    assert told[0]["files"][0]["size"] == 6
+    reported = [open_reader(path, format=f"svmlight{end}").identity() for end in ("", "-0", "-1")]
+    assert reported[0] != reported[1] != reported[2]
+    assert reported[0]["files"][0]["size"] == 6
 
 
 def test_memory_is_bounded(tmp_path):

@@ -91,12 +91,12 @@ class CachedBlocks:
         try:
             for block in decode():
                 if writer is not None and writer.open:
-                    with self._told(writer):
+                    with self._disable_on_error(writer):
                         writer.write(block)
                 yield block
                 del block  # before the next is made: it may be large
             if writer is not None and writer.open:
-                with self._told(writer):
+                with self._disable_on_error(writer):
                     self.cache = writer.close(summary(), self._keep)
         finally:
             if writer is not None:
@@ -104,12 +104,12 @@ class CachedBlocks:
 
     def _writer(self) -> CacheWriter | None:
         if self._where is not None:
-            with self._told():
+            with self._disable_on_error():
                 return CacheWriter(self._where, self._identity)
         return None
 
     @contextmanager
-    def _told(self, writer: CacheWriter | None = None) -> Iterator[None]:
+    def _disable_on_error(self, writer: CacheWriter | None = None) -> Iterator[None]:
         """Turn an OSError into a warning: the fit can continue without a cache."""
         try:
             yield

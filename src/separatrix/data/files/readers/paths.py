@@ -113,7 +113,7 @@ class Files:
 
 
 @contextmanager
-def told_as(name: str, path: Path | None) -> Iterator[None]:
+def named_as(name: str, path: Path | None) -> Iterator[None]:
     """Errors name what was given, not the file in which it is kept, if it is."""
     try:
         yield

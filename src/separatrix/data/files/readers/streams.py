@@ -17,7 +17,7 @@ import pyarrow as pa
 from ....numeric.lazy import cached_property
 from ..unfinished import locked_file, remove_abandoned
 from .arrow import ArrowReader
-from .paths import Files, told_as
+from .paths import Files, named_as
 from .reader import Piece, Place, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected
 
@@ -200,7 +200,7 @@ def _spool(folder: Path, name: str) -> Iterator[_Spool]:
     """A new file, taken away again if it cannot be written to its end."""
     spool = _Spool(folder, name)
     try:
-        with told_as(name, spool.path):
+        with named_as(name, spool.path):
             yield spool
     except BaseException:
         spool.remove()
