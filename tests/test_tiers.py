@@ -66,6 +66,20 @@ GRIDS = """
     ])
     def test_checks(estimator, check): pass
 
+    @pytest.mark.sampled
+    @pytest.mark.parametrize("a", range(4))
+    @pytest.mark.parametrize("b", range(2))
+    @pytest.mark.parametrize("c", range(2))
+    def test_values(a, b, c): pass
+
+    @pytest.mark.sampled(3)
+    @pytest.mark.parametrize("a", range(2))
+    @pytest.mark.parametrize("b", range(6))
+    def test_some(a, b): pass
+
+    @pytest.mark.sampled
+    def test_sampled_alone(): pass
+
     @pytest.mark.slow
     def test_slow(): pass
 
@@ -141,6 +155,9 @@ def test_a_quick_run(pytester):
         "test_list": (20, 20),
         "test_table": (25, 25),
         "test_partly_expensive": (2, 1),
+        "test_values": (16, 4),
+        "test_some": (12, 3),
+        "test_sampled_alone": (1, 1),
         "test_seeds": (90, 24),
         "test_checks": (15, 6),
     }
@@ -159,7 +176,17 @@ def test_all_tests_begin_with_the_expensive_ones(pytester):
     found = list(collected(pytester))
     assert found[:3] == ["test_partly_expensive", "test_slow", "test_one"]
     assert found[3:] == ["test_grid", "test_fixture", "test_list", "test_table", "test_seeds",
-                         "test_checks"]  # fmt: skip
+                         "test_checks", "test_values", "test_some", "test_sampled_alone"]  # fmt: skip
+
+
+@pytest.mark.parametrize("commit", ["1", "2", tiers.NO_COMMIT])
+def test_every_value_of_a_sampled_function_occurs_or_as_many_as_may_run(pytester, commit):
+    pytester.makepyfile(GRIDS)
+    quick = collected(pytester, "--tier=quick", f"--tier-seed={commit}")
+    c, b, a = map(set, zip(*arguments("test_values", quick["test_values"]), strict=True))
+    assert (a, b, c) == ({0, 1, 2, 3}, {0, 1}, {0, 1})
+    b, a = map(set, zip(*arguments("test_some", quick["test_some"]), strict=True))
+    assert (a, len(b)) == ({0, 1}, 3)
 
 
 @pytest.mark.parametrize("commit", ["1", "2", tiers.NO_COMMIT])
@@ -247,7 +274,7 @@ def test_the_marks_of_a_file_are_read(tmp_path):
     path.write_text(GRIDS.replace("\n    ", "\n").strip())
     assert quick_tests(path) == [
         "test_grid", "test_fixture", "test_list", "test_table", "test_partly_expensive",
-        "test_seeds", "test_checks",
+        "test_seeds", "test_checks", "test_values", "test_some", "test_sampled_alone",
     ]  # fmt: skip
     whole = tmp_path / "test_whole.py"
     whole.write_text("import pytest\npytestmark = [pytest.mark.slow]\ndef test_it(): pass\n")

@@ -2,10 +2,12 @@
 
 A quick run leaves out tests that are marked as expensive. From a function with several
 ``parametrize`` marks it runs a pairwise selection: every two values of different marks occur
-together in at least one test. A function with one mark, or two, is run in full, but for two things:
+together in at least one test. A function with one mark, or two, is run in full, but for three things:
 
 - of a parameter ``seed``, which only draws other data, eight consecutive values are used;
-- scikit-learn's checks run on one configuration of every class of estimator.
+- scikit-learn's checks run on one configuration of every class of estimator;
+- of a function marked ``sampled`` every value of every parameter occurs, but not every pair; one
+  marked ``sampled(3)`` runs three of its tests, with as many values as three tests can have.
 
 Which tests of a grid are chosen depends on the seed alone, by default the commit, so that other
 commits run others.
@@ -27,6 +29,7 @@ EXPENSIVE = {
     "cluster": "starts a cluster whose workers are processes",
     "processes": "starts other processes, and may kill them",
 }
+SAMPLED = "sampled(most): takes long for all its tests: --tier=quick runs each value once, or a number"
 SMALL = 8  # tests: a grid this small is run in full
 SEEDS = 8  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
 NO_COMMIT = "0" * 40
@@ -41,6 +44,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for name, cost in EXPENSIVE.items():
         config.addinivalue_line("markers", f"{name}: {cost}; not run by --tier=quick")
+    config.addinivalue_line("markers", SAMPLED)
 
 
 def pytest_report_header(config):
@@ -95,12 +99,15 @@ def commit(folder: Path) -> str:
 
 def of_grid(items: Sequence[pytest.Item], seed: str) -> list[pytest.Item]:
     """The tests of one function that a quick run keeps."""
-    if len(items) <= SMALL:
+    if len(items) == 1:
         return list(items)
     draw = f"{seed} {items[0].nodeid.partition('[')[0]}"
+    if sampled := items[0].get_closest_marker("sampled"):
+        return [items[at] for at in covering(list(map(coordinates, items)), draw, 1, *sampled.args)]
+    if len(items) <= SMALL:
+        return list(items)
     items = of_checks(of_seeds(items, draw), draw)
-    rows = [coordinates(item) for item in items]
-    return [items[at] for at in pairwise(rows, draw)]
+    return [items[at] for at in pairwise(list(map(coordinates, items)), draw)]
 
 
 def parameters(item: pytest.Item) -> dict[str, Any]:
@@ -146,21 +153,30 @@ def coordinates(item: pytest.Item) -> tuple[Hashable, ...]:
 
 
 def pairwise(rows: Sequence[tuple[Hashable, ...]], seed: str) -> list[int]:
-    """Numbers of rows in which every pair occurs that occurs in any row: a greedy cover.
+    """Numbers of rows in which every pair occurs that occurs in any row.
 
     With fewer than three columns that vary every row has a pair of its own.
     """
     columns = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
     if len(columns) < 3:
         return list(range(len(rows)))
-    numbered = [list(enumerate(row)) for row in zip(*columns, strict=True)]
-    pairs = [set(itertools.combinations(row, 2)) for row in numbered]
+    return covering(list(zip(*columns, strict=True)), seed, 2)
+
+
+def covering(
+    rows: Sequence[tuple[Hashable, ...]], seed: str, together: int, most: int | None = None
+) -> list[int]:
+    """Numbers of rows, at most ``most``, that hold what occurs in any row: a greedy cover.
+
+    Values are held with ``together=1``, pairs of values of different columns with 2.
+    """
+    held = [set(itertools.combinations(enumerate(row), together)) for row in rows]
     order = list(range(len(rows)))
     random.Random(seed).shuffle(order)
-    missing = set().union(*pairs)
-    chosen = []
-    while missing:
-        best = max(order, key=lambda at: len(pairs[at] & missing))
-        missing -= pairs[best]
+    missing = set().union(*held)
+    chosen: list[int] = []
+    while missing and len(chosen) != most:
+        best = max(order, key=lambda at: len(held[at] & missing))
+        missing -= held[best]
         chosen.append(best)
     return sorted(chosen)

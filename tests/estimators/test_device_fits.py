@@ -45,6 +45,7 @@ def pair(loss="logistic", k=2, sample_weight=None, **options):
     return *fits, X, y
 
 
+@pytest.mark.sampled(1)
 @needs_compiler
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_fit_on_a_device_is_the_fit_on_the_host(k):
@@ -128,6 +129,7 @@ class OtherValues(Exponential):
         return -np.exp(-m) if isinstance(m, np.ndarray) else -2.0 * np.exp(-m)
 
 
+@pytest.mark.sampled(4)
 @needs_compiler
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(

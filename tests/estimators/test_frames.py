@@ -67,6 +67,7 @@ def encoded(data):
     return ENCODER.transform(data)[order].astype(float), order
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "model",

@@ -158,6 +158,7 @@ def test_a_run_that_is_cut_goes_on_with_the_same_bits():
             assert np.array_equal(again.zero_, whole.zero_)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("groups", [GROUPS, "classes", GROUPS.tolist()])
 def test_files_copies_certificates_and_replay_keep_all_of_it(tmp_path, groups):
     X, y = problem(k=3)

@@ -23,6 +23,7 @@ def nets(found, name, X, y, **given):
         yield Net(name, X, y, found.l1_ratio * s, (1.0 - found.l1_ratio) * s / 2.0, **given)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize(("k", "l1_ratio"), [(2, 1.0), (3, 0.5)])
 def test_every_fit_is_the_minimum(name, k, l1_ratio):

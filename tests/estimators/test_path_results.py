@@ -189,6 +189,7 @@ def test_tables_name_the_features(k):
     assert found.coefficients[0, 0, 0] == 0.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore:the best score is that of")
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 def test_scores_are_those_of_a_search_with_these_values(l1_ratio):

@@ -63,6 +63,7 @@ def cases(seed):
     return X, y, kinds
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("seed", range(25))
 def test_weighted_rows_keep_to_the_exact_path(seed):
@@ -98,6 +99,7 @@ def test_the_kernel_perceptron_keeps_to_it_too(seed):
         np.testing.assert_allclose([*clf.coef_[0], *clf.intercept_], w, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("seed", range(25))
 def test_weighted_rows_of_the_kernel_perceptron_keep_to_the_exact_path(seed):

@@ -47,6 +47,7 @@ def cross_entropy(W, X, P, weight, l2):
     return np.average(loss, weights=weight) + l2 * np.sum(W[:, :-1] ** 2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("k", [2, 4])
 def test_a_fit_minimises_the_cross_entropy(k, weighted):

@@ -134,6 +134,7 @@ def fold_of(rows, folds):
     return np.array(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("scoring", [None, "loss"])

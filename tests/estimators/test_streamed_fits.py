@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from emulated_gpu import COMPILER, EmulatedGpu
+from sklearn.base import clone
 from source_kinds import Chunked
 
 import separatrix as sx
@@ -57,6 +58,7 @@ def alike(ours, theirs, rel=1e-9):
         assert theirs.objective_ - theirs.gap_ <= ours.objective_
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_fit_of_streamed_rows_is_the_fit_on_the_host(k, sparse, gpu):
@@ -65,7 +67,7 @@ def test_a_fit_of_streamed_rows_is_the_fit_on_the_host(k, sparse, gpu):
     assert len(gpu.copied) >= 4 * ours.n_iter_
     assert max(gpu.copied) <= ROWS * 8 * D
     alike(ours, theirs)
-    again, _ = pair(X, y, solver=sx.LBFGS())
+    again = clone(ours).fit(X, y)
     assert np.array_equal(again.coef_, ours.coef_)
     assert again.gap_ == ours.gap_
 
@@ -102,6 +104,7 @@ def test_columns_far_from_zero_and_a_constant_one(gpu):
     alike(*pair(X, y, standardize=True, solver=sx.LBFGS(), tol=1e-7), rel=1e-7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_read_only_and_mapped_rows(kind, tmp_path):
     X, y = table(kind=kind)
@@ -124,6 +127,7 @@ def sources(X, y, tmp_path):
     yield sx.read(lambda: iter([(X[:70], y[:70]), (X[70:], y[70:])]), block_rows=60)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_sources(sparse, tmp_path, gpu):
     X, y = table(sparse=sparse, n=240)

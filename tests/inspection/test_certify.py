@@ -52,6 +52,7 @@ TWO_ONLY = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     ("model", "k"), [(m, k) for k in (2, 3) for m in SMOOTH] + [(m, 2) for m in TWO_ONLY], ids=str
@@ -217,6 +218,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_rows_of_a_source_give_the_same_certificate(model, k):

@@ -91,6 +91,7 @@ def test_our_own_with_weights_of_features():
         assert found.relative_gap < 3e-6
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("groups", [None, "classes"])
 def test_a_search_along_strengths_claims_what_it_chose(standardize, groups):

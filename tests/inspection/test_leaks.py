@@ -28,6 +28,7 @@ def leaks(data, **options):
     return found[0].evidence["features"] if found else []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("standardize", [False, True])
 def test_the_column_that_says_the_label_is_named(standardize):
     pytest.importorskip("pyarrow")

@@ -127,6 +127,7 @@ def test_rows_that_do_not_exist_are_refused():
         one_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]), inv_2l2=1.0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("level", loops.levels())
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])

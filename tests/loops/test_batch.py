@@ -300,6 +300,7 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(level, dtype, od
             assert not twins.all_finite(spoilt)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("store", [np.array, sp.csr_array])
 @pytest.mark.parametrize("at", [(0, 0), (40_000, 7), (-1, -1)])
 def test_rows_that_are_not_finite_are_refused_whatever_their_number(store, at):

@@ -111,12 +111,13 @@ FIELDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_accepted_is_what_arrow_reads(delimiter, end):
     rng = random.Random(0)
     accepted = 0
-    for _ in range(4000):
+    for _ in range(1500):
         kinds = [rng.choice([NUMBER, WORD, SKIP]) for _ in range(rng.randint(1, 3))]
         fields = rng.sample(FIELDS, 6)
         rows = [
@@ -128,7 +129,7 @@ def test_what_is_accepted_is_what_arrow_reads(delimiter, end):
         if found is not None and any(kind != SKIP for kind in kinds):
             accepted += 1
             assert found == by_arrow(text, kinds, delimiter), text
-    assert accepted > 500
+    assert accepted > 180
 
 
 def test_numbers_have_the_bits_of_arrow():

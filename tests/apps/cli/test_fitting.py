@@ -124,6 +124,7 @@ def test_what_a_person_reads(folder, capsys):
         assert words in out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", ["hinge", "squared", "perceptron"])
 def test_other_losses_and_many_classes(folder, capsys, loss):
     table = flowers()

@@ -74,6 +74,7 @@ def test_profile_intervals_of_some_features(capsys):
     assert found["inference"]["lower"] != wald["inference"]["lower"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:there are 2 clusters")
 @pytest.mark.parametrize("held_out", ["0", "0.2"])
 @pytest.mark.parametrize("names", [str, int, "ab"])

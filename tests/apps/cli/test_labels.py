@@ -102,6 +102,7 @@ def test_text_output_names_the_labels(folder, capsys):
     assert "summed over the labels" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "scoring"), [((), "loss"), (("--metric", "f1"), "f1_macro")], ids=["loss", "f1"]
 )

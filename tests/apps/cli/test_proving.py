@@ -158,6 +158,7 @@ def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
     assert "cannot be checked" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["certify", "diagnose", "evaluate"])
 def test_another_file_than_that_of_the_fit_is_reported(command, capsys):
     table = flowers()

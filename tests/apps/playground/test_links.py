@@ -98,6 +98,7 @@ def test_a_file_in_place_of_a_link(tmp_path):
         links.opened(str(path))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["perceptron", "radial_basis", "kernel_perceptron"])
 def test_the_command_line_makes_the_same_recording(tmp_path, capsys, name):
     state = STATE | {"method": {"name": name, "shuffle": True, "seed": 5, "max_iter": 9}}

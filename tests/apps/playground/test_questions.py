@@ -90,6 +90,7 @@ def test_mistakes_are_asked_for_only_where_they_can_be_predicted(method):
     assert (asked["choices"], "in order" in asked["text"]) == ([], True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_whether_a_perceptron_ever_stops(seed):
     points = [AND, XOR, TWICE, TOUCHING][seed] if seed < 4 else scattered(seed)

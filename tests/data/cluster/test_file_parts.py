@@ -87,6 +87,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize(
     ("write", "options"),

@@ -79,6 +79,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize("options", OPTIONS)
 def test_encoded_as_the_same_rows_of_a_file(here, tmp_path, options):

@@ -32,6 +32,7 @@ X, Y = overlapping(90, 5, seed=1)
 L2S = np.logspace(0, -4, 6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cv", [4, StratifiedKFold(4), KFold(3, shuffle=True, random_state=0)])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_scores_are_those_of_separate_fits(cv, loss):

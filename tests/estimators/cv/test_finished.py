@@ -49,6 +49,7 @@ def same(one, other):
         np.testing.assert_array_equal(column, other.cv_results_[name])
 
 
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize(
     "settings",
@@ -82,6 +83,7 @@ def test_finished_fits_are_kept(tmp_path, monkeypatch, settings):
         np.testing.assert_array_equal(finished.coef_, whole.coef_)
 
 
+@pytest.mark.sampled(1)
 @quiet
 @pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
 def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
@@ -157,6 +159,7 @@ def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
     assert len(made) == 2
 
 
+@pytest.mark.sampled(1)
 @quiet
 @pytest.mark.parametrize("settings", [{"loss": "hinge"}, {"solver": LBFGS()}], ids=str)
 def test_max_iter_may_change(tmp_path, monkeypatch, settings):

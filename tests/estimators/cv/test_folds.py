@@ -73,6 +73,7 @@ def worst_excess(objective, rows_left_out, l2s, tol):
     return worst, steps
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("tol", [1e-4, 1e-7])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_called_near_is_near(tol, seed):
@@ -193,6 +194,7 @@ def test_the_path_may_end_early(monkeypatch):
     assert len(calls) == 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "cv", [3, KFold(3, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)]
 )

@@ -32,6 +32,7 @@ KINKED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", KINKED)
 def test_kinked_losses_are_scored_at_their_minimum(name):
     rows, labels = KINKED[name]
@@ -87,6 +88,7 @@ def test_kinked_fits_along_a_path_are_as_low_as_those_of_liblinear(name):
         assert lowest <= (1 + 1e-4) * objective(w, l2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("solver", ["auto", LBFGS(), GradientDescent(), GradientDescent(1)])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_smooth_fits_along_a_path_are_near_their_minimum_or_counted(solver, loss):

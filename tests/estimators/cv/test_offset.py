@@ -40,6 +40,7 @@ def minus_loss(fit, X, y, offset):
     return -log_loss(y, fit.predict_proba(X, offset=offset), labels=fit.classes_)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("given", [{}, {"standardize": True}], ids=str)
@@ -74,6 +75,7 @@ def test_accuracy_and_scorers_see_the_offset(scoring):
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
 def test_leaving_out_one_row(loss, wide):
@@ -146,6 +148,7 @@ def bias_alone(y, offset):
     return minimize(loss, [0.0], method="BFGS", options={"gtol": 1e-10}).fun
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:l1=.* is so large that no feature is selected")
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("sparse", [False, True])

@@ -181,6 +181,7 @@ def test_repeated_rows_and_constant_features(way, monkeypatch):
     np.testing.assert_allclose(losses_of(flat, 15)[:, 0], constant, rtol=1e-9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scale", [2.0**-240, 2.0**240])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "hinge"])
 def test_no_scale_of_wide_rows_changes_the_scores(loss, scale):

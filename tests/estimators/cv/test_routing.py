@@ -33,6 +33,7 @@ def of_folds(clf):
     return np.array([v for name, v in clf.cv_results_.items() if name.startswith("split")])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "cv", [GroupKFold(3), LeaveOneGroupOut(), StratifiedGroupKFold(3)], ids=repr
 )

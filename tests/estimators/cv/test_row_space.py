@@ -101,6 +101,7 @@ def test_products_of_coordinates_are_those_of_rows(
     np.testing.assert_allclose(np.sum(W[:, :-1] ** 2, 1), np.sum(U[:, :-1] ** 2, 1))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "squared"])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("intercept", [True, False])

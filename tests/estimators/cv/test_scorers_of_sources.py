@@ -22,6 +22,7 @@ def rows(k=2, n=200):
 AUC = make_scorer(roc_auc_score, response_method="decision_function")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize(("k", "scoring"), [(2, AUC), (2, "roc_auc"), (3, "roc_auc_ovr")])
 def test_the_scores_are_those_of_separate_fits(k, scoring, standardize):

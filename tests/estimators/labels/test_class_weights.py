@@ -30,6 +30,7 @@ ROWS = (X - X.mean(axis=0)) / X.std(axis=0)
 GIVEN = ["balanced", {0: 1.0, 1: 7.5}, {1: 0.01}]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("given", GIVEN, ids=["balanced", "more", "less"])
 @pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge", "tanh_squared", "hinge"])
 def test_every_loss_with_row_weights(loss, given):
@@ -139,6 +140,7 @@ def test_more_columns_than_the_loop_for_two_classes_takes(monkeypatch):
     assert np.allclose(*mistakes)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore:.*max_iter", "ignore:.*is not compiled")
 @pytest.mark.parametrize("size", [1, 8])
 def test_rows_in_batches_and_single_rows(size):

@@ -60,6 +60,7 @@ def test_a_run_of_columns_goes_on_with_the_same_bits(tmp_path):
     assert again.gap_ == whole.gap_
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared_hinge"])
 def test_bits_do_not_depend_on_threads(loss, monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1024)

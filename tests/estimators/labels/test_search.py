@@ -32,6 +32,7 @@ SCORES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scoring", SCORES)
 @pytest.mark.parametrize("standardize", [False, True])
 def test_cross_validation_is_that_of_fits_to_the_folds(scoring, standardize):

@@ -97,6 +97,7 @@ def test_what_has_no_path_is_refused():
             call()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rule", ["best", "one_standard_error"])
 def test_a_search_along_strengths_is_plotted_with_both_choices(rule):
     frame = pd.DataFrame(X, columns=list("abcd"))

@@ -26,6 +26,7 @@ def fitted(X, y, weight=None, **options):
     return clf.fit(X, y, sample_weight=weight)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("separated", [False, True])
 def test_errors_likelihood_and_ratios(separated, weighted):
@@ -53,6 +54,7 @@ def test_errors_likelihood_and_ratios(separated, weighted):
     assert both.degrees == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("separated", [False, True])
 def test_the_ends_of_profile_intervals(separated):
     """With a coefficient held at an end, the best likelihood is lower by chi-square / 2."""

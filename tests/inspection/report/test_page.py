@@ -132,6 +132,7 @@ def test_the_same_report_is_the_same_file(searched, tmp_path):
     assert (tmp_path / "a.html").read_text() == text == report.to_html()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_hostile_names_are_text(k):
     pandas = pytest.importorskip("pandas")
@@ -179,6 +180,7 @@ def test_costs_of_more_classes_are_a_table():
     assert "predicted maybe" in page.text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("given", "words"),
     [
