@@ -158,7 +158,7 @@ def test_a_quick_run(pytester):
         "test_values": (16, 4),
         "test_some": (12, 3),
         "test_sampled_alone": (1, 1),
-        "test_seeds": (90, 24),
+        "test_seeds": (90, 15),
         "test_checks": (15, 6),
     }
     assert quick == collected(pytester, "--tier=quick", "--tier-seed=1")

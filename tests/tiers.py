@@ -4,7 +4,7 @@ A quick run leaves out tests that are marked as expensive. From a function with 
 ``parametrize`` marks it runs a pairwise selection: every two values of different marks occur
 together in at least one test. A function with one mark, or two, is run in full, but for three things:
 
-- of a parameter ``seed``, which only draws other data, eight consecutive values are used;
+- of a parameter ``seed``, which only draws other data, five consecutive values are used;
 - scikit-learn's checks run on one configuration of every class of estimator;
 - of a function marked ``sampled`` every value of every parameter occurs, but not every pair; one
   marked ``sampled(3)`` runs three of its tests, with as many values as three tests can have.
@@ -29,9 +29,11 @@ EXPENSIVE = {
     "cluster": "starts a cluster whose workers are processes",
     "processes": "starts other processes, and may kill them",
 }
-SAMPLED = "sampled(most): takes long for all its tests: --tier=quick runs each value once, or a number"
+SAMPLED = (
+    "sampled(most): takes long for all its tests: --tier=quick runs each value once, or a number"
+)
 SMALL = 8  # tests: a grid this small is run in full
-SEEDS = 8  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
+SEEDS = 5  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
 NO_COMMIT = "0" * 40
 
 
@@ -102,12 +104,13 @@ def of_grid(items: Sequence[pytest.Item], seed: str) -> list[pytest.Item]:
     if len(items) == 1:
         return list(items)
     draw = f"{seed} {items[0].nodeid.partition('[')[0]}"
+    items = of_checks(of_seeds(items, draw), draw)
+    rows = [coordinates(item) for item in items]
     if sampled := items[0].get_closest_marker("sampled"):
-        return [items[at] for at in covering(list(map(coordinates, items)), draw, 1, *sampled.args)]
+        return [items[at] for at in covering(rows, draw, 1, *sampled.args)]
     if len(items) <= SMALL:
         return list(items)
-    items = of_checks(of_seeds(items, draw), draw)
-    return [items[at] for at in pairwise(list(map(coordinates, items)), draw)]
+    return [items[at] for at in pairwise(rows, draw)]
 
 
 def parameters(item: pytest.Item) -> dict[str, Any]:

@@ -29,6 +29,7 @@ def source_of(y, weight=None, **options):
     return separatrix.read(pieces, block_rows=64, **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 @pytest.mark.parametrize("class_weight", ["balanced", {"no": 0.25, "so": 3.0}])
 @pytest.mark.parametrize("k", [2, 3])

@@ -143,6 +143,7 @@ def test_weights_that_run_off_have_their_names() -> None:
         sx.LinearClassifier(l2=0.0, fit_intercept=False).fit(wide, y)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_cross_validation_leaves_them_out_too(k: int, scoring: str | None) -> None:

@@ -160,6 +160,7 @@ def test_rows_in_memory(kind, weighted):
 # ---- verdicts and estimators ----------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @every_source
 @both
 @every_weight

@@ -116,6 +116,7 @@ def test_the_entry_that_is_wrong_is_named():
         check_rows(rows)
 
 
+@pytest.mark.sampled(2)
 @names
 def test_strided_and_byte_swapped_parts_are_converted(clf):
     integers = np.random.default_rng(0).integers(-2, 3, (60, 4)).astype(float)

@@ -80,6 +80,7 @@ def test_minimum_and_proof(kind):
     np.testing.assert_allclose(found[0].weights, found[1].weights, atol=1e-5)
 
 
+@pytest.mark.sampled(4)
 @every_source
 def test_row_by_row(kind):
     """An online solver sees every copy, also where a part of a cluster is one block."""

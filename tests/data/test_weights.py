@@ -38,6 +38,7 @@ EVERY = [
 # ---- far from 1 --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("clf", EVERY, ids=repr)
@@ -52,6 +53,7 @@ def test_weights_times_a_power_of_two_change_no_bit_of_a_fit(clf, labels):
             assert getattr(scaled, name, None) == getattr(reference, name, None)
 
 
+@pytest.mark.sampled(5)
 @quiet
 @pytest.mark.parametrize("clf", EVERY, ids=repr)
 def test_equal_weights_however_small_or_large_are_those_of_1(clf):
@@ -85,6 +87,7 @@ def test_the_batch_perceptron_goes_the_same_way_whatever_the_unit_of_weights():
         np.testing.assert_array_equal(scaled.coef_, unit * reference.coef_)
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize(
     "clf", [Perceptron(random_state=0), KernelPerceptron(random_state=0), LinearClassifier()]

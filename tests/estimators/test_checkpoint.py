@@ -98,6 +98,7 @@ def test_cut_after_every_pass(clf, labels):
         same(whole, with_callbacks(clf, Resumed(state)).fit(X, labels))
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize(
     "clf",

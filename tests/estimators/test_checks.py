@@ -59,8 +59,8 @@ def expected_failures(estimator):
         WeightedFeatures(l1=1e-3),
         LinearClassifier("squared_hinge", l1=1e-3, solver=CoordinateDescent()),
         LinearClassifier(l1=1e-3, groups="classes"),
-        LinearClassifierCV(l2s=4, cv=3, scoring=None),
-        LinearClassifierCV(l1_ratio=0.5, strengths=4, cv=3, scoring=None),
+        LinearClassifierCV(l2s=2, cv=2, scoring=None),
+        LinearClassifierCV(l1_ratio=0.5, strengths=2, cv=2, scoring=None),
     ],
     expected_failed_checks=expected_failures,
 )

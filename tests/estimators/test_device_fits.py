@@ -153,6 +153,7 @@ def test_several_labels_per_row(loss, options, sparse):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.sampled
 @needs_compiler
 @pytest.mark.parametrize("solver", [sx.LBFGS(), sx.Newton()], ids=repr)
 @pytest.mark.parametrize("loss", [Exponential, HostResult, OtherValues, Converting])
@@ -217,6 +218,7 @@ def test_folds_are_weights_of_the_same_rows(scoring, monkeypatch):
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
+@pytest.mark.sampled(1)
 @needs_compiler
 @pytest.mark.parametrize("sparse", [False, True])
 def test_device_moves_rows(sparse, gpu):

@@ -53,6 +53,7 @@ def test_a_saturated_table_adds_a_half_to_every_cell(cells):
     np.testing.assert_allclose(coefficients(clf), [high - low, low], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("separated", [False, True])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -121,6 +122,7 @@ def test_probabilities_have_the_intercept_of_flic():
     assert not hasattr(again, "intercept_flic_")
 
 
+@pytest.mark.sampled(4)
 @every_source
 def test_every_source(kind):
     X, y, classes, weight = data(2, True)

@@ -48,6 +48,7 @@ def test_string_labels_and_names():
 # ---- storage ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
 @pytest.mark.parametrize(("k", "form"), [(2, sp.csr_matrix), (2, sp.csc_array), (3, sp.csr_array)])
 def test_sparse_equals_dense(kernel, k, form):

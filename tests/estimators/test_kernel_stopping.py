@@ -39,6 +39,7 @@ def fitted(passes, y=Y, **options):
         return KernelPerceptron(**settings).fit(X[ROWS], y[ROWS])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("options", [
     {}, {"keep": "average"}, {"keep": "last"}, {"budget": 12}, {"kernel": "laplacian"},
     {"kernel": "poly", "degree": 2, "keep": "last"}, {"learning_rate": 0.3, "keep": "last"},
@@ -126,6 +127,7 @@ def test_a_run_ends_after_its_time(tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), clf.decision_function(X))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [{}, {"budget": 12}, {"keep": "voted"}])
 def test_a_resumed_run_has_the_same_bits(tmp_path, options):
     stop = Stop(validation=(X[OTHERS], Y[OTHERS]), patience=3)

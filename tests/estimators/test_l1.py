@@ -64,6 +64,7 @@ def test_liblinear_finds_the_same_squared_hinge_without_a_bias():
     assert not ours.intercept_.any()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_rows_may_be_sparse_repeated_weighted_or_on_threads(loss, k):

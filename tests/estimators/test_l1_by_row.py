@@ -19,6 +19,7 @@ from separatrix import (
 ORDERED = GradientDescent(1, shuffle=False, learning_rate=InverseScaling(0.3))
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("batch_size", [1, 8])

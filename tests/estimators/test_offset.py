@@ -26,6 +26,7 @@ SMOOTH = [
 ] + [("squared", LeastSquares()), ("squared", LBFGS()), ("squared_hinge", DualAscent())]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("loss", "solver"), SMOOTH, ids=str)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_batch_solver_reaches_the_minimum_and_proves_it(loss, solver, sparse):

@@ -51,6 +51,7 @@ def null_weights(net):
     return W
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("standardize", [False, True])

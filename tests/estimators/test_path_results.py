@@ -159,6 +159,7 @@ def named(X):
     return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_tables_name_the_features(k):
     X, y = problem(k=k, d=6)

@@ -282,6 +282,7 @@ def uneven(kind, seed, n=120, d=4):
     return X, np.where(rng.random(n) < 0.5, 1.0, -1.0), weight
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", HEAVY)
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic", "hinge"])
 @pytest.mark.parametrize("batch", [1, 4, 32])

@@ -17,6 +17,7 @@ from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
 from separatrix.apps.cli.figures import important
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_sparsified_model_says_what_it_said(k, tmp_path):
     X, y = problem(k=k)

@@ -240,6 +240,7 @@ def test_a_diagnosis_is_of_the_scaled_rows():
     assert "not converged" not in causes
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scoring", [None, "loss", "roc_auc"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_fold_is_scaled_by_the_rows_that_it_trains_on(sparse, scoring):

@@ -106,8 +106,8 @@ def penalty_too_large():
 
 def penalty_too_small():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 60))
-    y = (X[:, 0] + 0.3 * rng.standard_normal(80) > 0).astype(int)
+    X = rng.standard_normal((40, 30))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(40) > 0).astype(int)
     return LinearClassifier(l2=1e-9), X, y
 
 
@@ -127,7 +127,7 @@ def tanh_stuck():
 
 
 def float32_exhausted():
-    X, y = clouds(300, 2)
+    X, y = clouds(100, 2)
     return LinearClassifier(), (1e8 + 20.0 * X).astype(np.float32), y
 
 

@@ -119,6 +119,7 @@ def test_the_search_for_c_refits_with_a_column_of_ones():
     assert certify(model, X, y).relative_gap < 2e-6
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("legacy", [False, True])
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_search_for_c_is_judged_by_the_c_that_it_chose(k, legacy):

@@ -64,6 +64,7 @@ def test_the_remedy_reaches_the_minimum():
     assert again.flips == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "estimator",
     [

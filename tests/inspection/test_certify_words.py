@@ -106,6 +106,7 @@ def wild(k=2):
     return X * [1.0, 1e3, 1e-2], y
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("model", "data", "k"),
     [

@@ -52,6 +52,7 @@ EXACT = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("model", "k"), EXACT, ids=str)
 def test_a_translation_has_the_minimum_of_the_original(model, k, weighted):

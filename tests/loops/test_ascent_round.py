@@ -274,6 +274,7 @@ def few_long_rows():
     return X, np.where(rng.random(300) < 0.5, 1.0, -1.0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_that_hold_the_gap_come_again_and_save_visits(loss):
     """Against epochs over all rows, by the height of the dual from its definition."""

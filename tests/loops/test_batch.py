@@ -65,6 +65,7 @@ def test_float32_sums_are_right_to_single_precision_and_only_of_dense_floats(lev
             assert not np.array_equal(got, exact)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("k", [3, 5])
 @pytest.mark.parametrize("loss", JOINT, ids=lambda loss: loss.name)

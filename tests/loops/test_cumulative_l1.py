@@ -60,6 +60,7 @@ def run(one_pass, rows, y, loss, W, given, times=1):
     return weights
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("l2", [0.0, 0.01, 0.4, 3.0])

@@ -200,6 +200,7 @@ def assert_same_model(model, other, X):
             np.testing.assert_array_equal(values, other.history_[name])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("keep", ["average", "voted"])
 def test_threads_blocks_and_cache_do_not_change_a_bit(monkeypatch, k, keep):

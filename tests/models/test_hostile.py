@@ -160,6 +160,7 @@ MANY = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", MANY)
 def test_many_small_entries_take_memory_in_proportion_to_the_file(what, corpus, tmp_path):
     """At most 120 times the text, and once the arrays: most of it are Python's objects."""

@@ -42,6 +42,7 @@ def in_duckdb(text, frame):
         return connection.execute(text).fetchall()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
 @pytest.mark.parametrize("case", MODELS)
 def test_sql(case, run, tmp_path):

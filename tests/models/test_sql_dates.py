@@ -79,6 +79,7 @@ def exported(model: LinearClassifier, tmp_path, **options: object) -> str:
     return (tmp_path / "model.sql").read_text()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
 @pytest.mark.parametrize("missing", ["indicator", "mean", "zero"])
 @pytest.mark.parametrize("kind", ["date", "time", "zone"])

@@ -27,6 +27,7 @@ def test_products_in_tiles_are_the_products(d):
         np.testing.assert_allclose(one, expected, rtol=0, atol=near * np.abs(expected).max())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("d", [3, 130, 300])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("far", [0.1, 30.0, 1e6])

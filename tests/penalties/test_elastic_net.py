@@ -76,6 +76,7 @@ def test_the_lasso_has_a_conjugate_inside_its_box_only():
     assert ElasticNet(0.5, 1.0, (0.0, 1.0)).dual_scale(V) == 0.0  # a free feature must balance
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("gain", [0.01, 0.3, 1.0, 5.0, np.inf])
 @pytest.mark.parametrize(
     "penalty", [ElasticNet(0.4, 0.3, P), ElasticNet(0.4, 0.0, P), ElasticNet(0.0, 0.1), L2(0.2)]

@@ -101,6 +101,7 @@ def test_the_conjugate_is_the_largest_difference(penalty):
     assert penalty.conjugate(V) == pytest.approx(largest, abs=1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("gain", [0.01, 0.3, 1.0, 5.0, np.inf])
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_dual_scale_is_the_best_of_all_scales(gain, penalty):

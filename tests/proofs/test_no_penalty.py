@@ -102,6 +102,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("loss", "k"), CASES)
 @pytest.mark.parametrize("solver", ["auto", LBFGS()], ids=["auto", "lbfgs"])
 def test_overlapping_rows_have_a_proven_minimum(loss, k, solver, rng):

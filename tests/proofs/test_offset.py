@@ -49,6 +49,7 @@ def least(of, size):
     return best.fun, best.x
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("name", "k"), [
     ("logistic", 1), ("squared", 1), ("squared_hinge", 1), ("logistic", 3),
@@ -71,6 +72,7 @@ def test_bounds_of_smooth_losses(name, k, intercept, seed):
     assert lowest - 1e-5 <= found.value - found.allowance <= lowest + 1e-9
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["logistic", "one_vs_rest_logistic"])
 def test_bounds_with_l1(name):
     objective, *data = problem(name, 3, 0, penalty=ElasticNet(l1=0.02, l2=0.0))
@@ -82,6 +84,7 @@ def test_bounds_with_l1(name):
         assert found.value - found.allowance <= lowest + 1e-9
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("seed", range(2))

@@ -61,6 +61,7 @@ def minimum(X, number, weight, loss, l2, intercept, k):
     return found.fun, found.x.reshape(shape) * np.append(np.ones(X.shape[1]), float(intercept))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_no_bound_is_above_the_minimum(loss, k):

@@ -58,6 +58,7 @@ def objective(loss, X, y, coef, intercept, l2, scale=1.0):
         return total / len(y) + Decimal(l2) * sum(v * v for w in W for v in w)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("l2", [1e-300, 1e-200])
 @pytest.mark.parametrize("unit", [1e-160, 1.0, 1e4, 1e80])
 @pytest.mark.parametrize(("loss", "k"), LOSSES)

@@ -107,6 +107,7 @@ def assert_true(clf, X, Z, y, offset):
         assert exact - better <= exact * Decimal(clf.tol)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("loss", "k"), LOSSES)
 @pytest.mark.parametrize("offset", [1.0, 1e4, 1e8, 1e10])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -125,6 +126,7 @@ def test_a_bias_that_is_rounded_away_is_not_called_optimal(seed):
     assert_true(clf, X, Z, y, 1e8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("loss", "k"), [("hinge", 2), ("hinge", 3), ("logistic", 2)])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_bounds_of_other_weights_than_those_kept_are_rounded_at_their_size(loss, k, form):

@@ -36,6 +36,7 @@ BATCH = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:BatchPerceptron")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("loss", "solver"), BATCH, ids=repr)

@@ -41,6 +41,7 @@ def test_two_numbers_far_from_zero():
     assert "at most 4.001e+48 mistakes" in str(found)  # 4.00000000001e48, rounded up
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8, 1e12, 1e15])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -38,6 +38,7 @@ def words(Z):
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("seed", [s for s in range(80) if s % 4 != 3])
 def test_every_word_is_that_of_plain_programs(seed, intercept):
@@ -151,6 +152,7 @@ def table(seed):
     return X, y
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(16))
 def test_few_coordinates_give_the_same_coefficients(seed, intercept, monkeypatch):

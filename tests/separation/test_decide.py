@@ -94,6 +94,7 @@ def test_a_plane_beside_the_origin_is_no_certificate_of_one_through_it():
 # ---- by a number of reads --------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_verdict_reads_no_more_than_it_may(seed, intercept):

@@ -106,6 +106,7 @@ def proven(found, X, y, intercept=True):
 # ---- far from 0 ------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("offset", [0.0, 1e7, 1e8, 1e9, 1e15])
 @pytest.mark.parametrize("seed", range(12))
@@ -123,6 +124,7 @@ def test_whole_numbers_far_from_zero(seed, offset, k):
         assert proven(found, X + offset, y)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("offset", [1e7, 1e8, 1e9])
 @pytest.mark.parametrize("seed", range(12))
@@ -141,6 +143,7 @@ def test_timestamps_one_second_apart():
     assert found.verify(exact=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", [31, 96, 232, 345])
 @pytest.mark.parametrize("offset", [1e7, 1e8])
 def test_programs_that_cannot_be_solved_leave_it_to_whole_numbers(seed, offset):

@@ -46,6 +46,7 @@ def strictly(X, y, found):
     return y * (dense.dot(weights[:-1]) + weights[-1])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("kind", ONE_HOT_KINDS)
 def test_one_hot_tables_need_no_linear_program(kind, dense, work):
@@ -72,6 +73,7 @@ def test_the_boundary_of_a_sum_is_every_row_that_no_weak_separator_gets_right(wo
     assert len(inside) > 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seed", range(24))
 def test_small_tables_of_every_kind(seed, exact, monkeypatch):
@@ -90,6 +92,7 @@ def test_small_tables_of_every_kind(seed, exact, monkeypatch):
     assert found.verify(X, y, exact=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(32))
 def test_small_numbers_of_every_kind(seed, intercept, monkeypatch):

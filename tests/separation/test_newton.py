@@ -44,6 +44,7 @@ def one_hot(rng, n: int) -> tuple[sp.csr_array, np.ndarray]:
     return X, (X[:, [0]].toarray()[:, 0] + rng.normal(size=n) > 0.5).astype(int)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dense", [False, True])
 def test_sparse_rows_of_moderate_length_are_left_to_linear_programs(rng, monkeypatch, dense):
     X, y = one_hot(rng, 300)

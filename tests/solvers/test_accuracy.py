@@ -31,6 +31,7 @@ def scales(X):
     return 10.0 ** np.random.default_rng(0).uniform(-3, 3, X.shape[1])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("l2", [1e-2, 1e-4])
 @pytest.mark.parametrize("solver", [LBFGS(), Newton(), "auto"])
 def test_second_order_solvers_end_at_the_minimum(standardised, l2, solver):
@@ -41,6 +42,7 @@ def test_second_order_solvers_end_at_the_minimum(standardised, l2, solver):
     assert clf.objective_ <= minimum * (1 + 1e-8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("l2", [1e-2, 1e-4])
 @pytest.mark.parametrize("solver", [LBFGS(), Newton()])
 def test_badly_scaled_features_change_nothing(standardised, l2, solver):
@@ -70,6 +72,7 @@ def test_batch_descent(standardised):
     assert clf.objective_ <= minimum * (1 + 1e-4)
 
 
+@pytest.mark.sampled(1)
 def test_stochastic_descent_within_fifty_passes(standardised):
     X, y = standardised
     _, minimum = oracles.newton(X, np.where(y > 0, 1.0, -1.0), 1e-3)

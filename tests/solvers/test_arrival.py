@@ -51,6 +51,7 @@ def least(function, X, y, k, l2):
     return minimize(flat, np.zeros(k * (d + 1)), jac=True, method="BFGS", options=options).fun
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("loss", "function"), [("squared_hinge", columns), ("logistic", softmax)])
 @pytest.mark.parametrize("seed", range(8))
 def test_classes_of_one_row_do_not_slow_lbfgs_down(loss, function, seed):
@@ -86,6 +87,7 @@ def clusters(n, d, k, apart, seed):
 SHAPES = [(60, 200, 5, 0.0), (40, 40, 6, 0.0), (150, 8, 4, 2.0), (150, 8, 4, 0.5), (90, 5, 10, 1.0)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("l2", [1e-6, 1e-4, 1e-2, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
@@ -183,6 +185,7 @@ def test_rows_twice_absent_and_sparse_give_the_same_minimum():
             assert fit.objective_ == pytest.approx(fits[0].objective_, rel=1e-6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_digits_arrive(loss):
     X, y = load_digits(return_X_y=True)

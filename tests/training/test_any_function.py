@@ -80,7 +80,9 @@ def well_slope(x):
 @pytest.mark.parametrize(
     ("function", "gradient", "start", "step", "end"),
     [
-        (rosenbrock, rosenbrock_slope, [-1.2, 1.0], 1e-3, [1.0, 1.0]),
+        pytest.param(
+            rosenbrock, rosenbrock_slope, [-1.2, 1.0], 1e-3, [1.0, 1.0], marks=pytest.mark.slow
+        ),
         (well, well_slope, 1e-3, 0.05, 1.0),  # steps grow longer on the way from the top
         (well, well_slope, -1e-12, 0.05, -1.0),
         (logarithm, logarithm_slope, 30.0, 0.9, 0.0),  # as they do from the flat outside
@@ -159,6 +161,7 @@ def test_chaos_is_nothing_in_particular():
     assert result.stop == "max_iter"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 0.3, 1.0, 1e6, 1e12])
 @pytest.mark.parametrize("offset", [0.0, 1e9, -1e9])
 def test_the_verdict_depends_on_neither_scale_nor_offset(scale, offset):

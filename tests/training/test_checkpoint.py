@@ -91,6 +91,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -125,6 +126,7 @@ def test_sums_in_float32_before_the_cut_leave_no_trace():
         same(whole, run(Resumed(state)))
 
 
+@pytest.mark.sampled(4)
 @quiet
 @pytest.mark.parametrize("most", range(1, 12))
 def test_max_iter_may_grow(tmp_path, most):

@@ -106,6 +106,7 @@ def fraction_of_j(X, y, w, b, l2, weight=None):
     return total / sum(weight) + Fraction(l2) * sum(v * v for v in w)
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e9, 1.7e9])
 @pytest.mark.parametrize("l2", [1e-8, 1e-3])

@@ -79,6 +79,7 @@ def test_one_class_against_the_rest_is_enough_to_run_off():
     assert not clf.converged_
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_one_class_against_the_rest_runs_off_in_blocks_as_in_memory(storage):
     """Class 2 is separable from the others, and the verdict reads blocks."""
@@ -157,6 +158,7 @@ def test_two_rows_far_from_zero_have_no_minimum(solver, offset):
     assert "the data is separable" in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("offset", [1e6, 1e7, 1e8, 1e12])
 def test_what_is_called_converged_without_an_intercept_is_near_the_minimum(loss, offset):
@@ -179,6 +181,7 @@ def test_what_is_called_converged_without_an_intercept_is_near_the_minimum(loss,
         assert clf.gap_ is None or clf.objective_ - clf.gap_ <= (1 + 1e-9) * least
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 @pytest.mark.parametrize("solver", ["auto", LBFGS(), Newton(), GradientDescent()])
 def test_three_classes_that_are_quasi_separable_have_no_minimum_whatever_the_solver(solver, tol):
@@ -218,6 +221,7 @@ def test_there_is_no_minimum_exactly_where_free_features_separate(seed):
         assert not clf.zero_.any()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("penalty", [{"l2": 0.1}, {"l1": 0.1, "l2": 0.0}, {"l1": 0.05, "l2": 0.05}])
 @pytest.mark.parametrize("tol", [1e-6, pytest.param(1e-12, marks=pytest.mark.slow)])
 def test_a_free_feature_that_separates(penalty, tol):
@@ -259,6 +263,7 @@ def test_indicators_of_a_category_and_an_intercept_do_not_hide_a_minimum():
             assert clf.fit(given, y).stop_ == "optimal"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
 @pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
 def test_slopes_that_underflow_prove_no_minimum(solver, offset):

@@ -119,6 +119,7 @@ def test_interrupted_before_there_is_a_model(monkeypatch, capsys):
     assert not os.path.exists("model.sep")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("folds", "expected"), [(0, 1.0), (1, 0.1), (2, 0.01)])
 def test_a_search_that_was_interrupted_leaves_the_best_so_far(monkeypatch, capsys, folds, expected):
     scores = [[-0.6, -0.3, -0.5], [-0.6, -0.5, -0.2]][:folds]

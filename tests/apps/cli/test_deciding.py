@@ -193,6 +193,7 @@ def test_a_threshold_tuned_elsewhere_leaves_all_held_out_rows(folder, capsys):
     assert found["figures"]["rows"] == held_out().n_rows
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "costs",
     [

@@ -12,6 +12,7 @@ import separatrix
 from separatrix.apps.cli.app import run
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_a_model_and_commands_that_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0

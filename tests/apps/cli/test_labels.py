@@ -127,7 +127,7 @@ def test_the_penalty_is_searched_by_shuffled_folds(folder, capsys, options, scor
 
 
 def test_a_sparse_search(folder, capsys):
-    asked = ("fit", "articles.csv", "--target", "sport,art", "--l1-ratio", "1", "--tol", "1e-4")
+    asked = ("fit", "new.csv", "--target", "sport,art", "--l1-ratio", "1", "--tol", "1e-4")
     code, found = output(capsys, *asked)
     assert code == 0
     assert found["model"]["l1"] > 0.0

@@ -119,7 +119,7 @@ def test_features_are_named_in_order_of_entry(folder, capsys):
     rows = rows_of("flowers.csv")
     names = rows.reading.encoding.coef_names.tolist()
     first = {}
-    for at in np.geomspace(0.5, 1e-4, 60):
+    for at in np.geomspace(0.5, 1e-4, 30):
         with warnings.catch_warnings(action="ignore"):
             clf = separatrix.LinearClassifier(l1=at, l2=0.0, standardize=True).fit(rows)
         for name in np.array(names)[clf.coef_[0] != 0]:

@@ -35,6 +35,7 @@ def test_fit_and_evaluate_write_reports(folder, capsys):
     assert "rows.csv: training rows" in (folder / "training.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_report_of_a_search_has_no_formulas_as_labels(folder, capsys):
     pytest.importorskip("matplotlib")
     assert run(["fit", "rows.csv", "-t", "kind", "-o", "m.sep", "--report", "fit.html"]) == 0

@@ -186,6 +186,7 @@ NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "encoding"), NAMES)
 def test_every_name_of_a_file_in_every_encoding(folder, monkeypatch, name, encoding):
     name = os.fsdecode(name)

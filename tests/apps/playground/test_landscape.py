@@ -34,6 +34,7 @@ def wrong(y, scores):
     return [max(np.delete(row, c)) >= mine for row, c, mine in zip(scores, y, own, strict=True)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("of", ["objective", "mistakes"])
 @pytest.mark.parametrize("axes", [[0, 1], [2, 0]])
 @pytest.mark.parametrize(("points", "column"), [(TWO, 0), (THREE, 0), (THREE, 2)])

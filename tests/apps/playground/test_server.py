@@ -63,6 +63,7 @@ def test_a_run_is_answered_with_a_recording(port):
     assert "unsafe" not in headers["content-security-policy"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("points", [AND, XOR, THREE], ids=["and", "xor", "three"])
 @pytest.mark.parametrize("name", NAMES)
 def test_copied_python_makes_the_same_recording(name, points):
@@ -288,6 +289,7 @@ def test_a_bound_too_large_for_a_float_is_null(port):
     assert from_json(json.dumps(recording)) == recording
 
 
+@pytest.mark.slow
 def test_long_runs_are_ended():
     rng = np.random.default_rng(1)
     points = [[*row, int(i % 2)] for i, row in enumerate(rng.normal(size=(2000, 2)).tolist())]

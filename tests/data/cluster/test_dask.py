@@ -118,6 +118,7 @@ def test_same_bits_on_one_worker_and_on_more_than_there_are_parts(cluster):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", [[200, 0, 150, 0], [0, 90], [90], [50, 50]])
 def test_empty_partitions_one_part_and_more_workers_than_parts(client, lengths):
     X, y = delayed_parts(lengths)

@@ -142,6 +142,7 @@ def test_centers_stay_with_their_rows_and_come_to_the_same_bits_when_made_again(
     assert not any(part.kept for part in rows.engine.parts)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{"standardize": True}, {"class_weight": "balanced"}])
 def test_centers_of_rows_that_are_mapped(options):
     model = LinearClassifier("hinge", solver=ProximalPoint(), l2=1e-2, tol=1e-10, **options)

@@ -50,6 +50,7 @@ def write(frame, path):
 OPTIONS = {"target": "label", "offset": "known", "drop": ["size"]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("block_rows", [None, 41])
 @pytest.mark.parametrize("loss", ["logistic", "squared", "hinge"])

@@ -58,6 +58,7 @@ def written(folder, words=True, kind="parquet"):
     return path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("words", [True, False])
 def test_one_pass_suffices_without_a_cache(tmp_path, passes, words, kind):
@@ -122,6 +123,7 @@ SPLIT, WEIGHTED = {"validation": 0.3}, {"weight": "weight"}
 HASHED, SINGLE = {"categorical": "hash"}, {"dtype": "float32"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(  # every pair of options
     ("block_rows", "options", "more"),
     [
@@ -157,6 +159,7 @@ def test_lines_are_counted_only_for_errors(tmp_path, monkeypatch):
     assert not asked
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("words", [True, False])
 @pytest.mark.parametrize(
     "options", [{}, {"class_weight": {"no": 3.0, "yes": 1.0}}, {"fit_intercept": False}]

@@ -17,6 +17,7 @@ from separatrix.data.files.facts import Facts
 from separatrix.numeric.rows import to_dense
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [1, 7, 64, 65, N, 10 * N])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_edges_come_from_block_rows_alone(size, storage):
@@ -102,6 +103,7 @@ def test_rows_that_change_between_passes_are_noticed():
         LinearClassifier().fit(separatrix.read(more))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("block_rows", [None, 50])
 def test_other_values_and_another_order_are_noticed_and_a_cache_helps(make, block_rows, tmp_path):

@@ -49,6 +49,7 @@ def test_orders_do_not_depend_on_the_pieces_of_a_reader():
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
+@pytest.mark.slow
 @quiet
 def test_shuffled_rows_reach_the_minimum():
     X, y = data()
@@ -71,6 +72,7 @@ def held_out(share):
     return np.array(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_validation_rows_are_those_of_a_hash_and_not_trained_on(cached, weighted, tmp_path):

@@ -167,6 +167,7 @@ def test_penalties_lost_in_the_rounding_of_products_are_not_left_to_them(monkeyp
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [2, 3])
@@ -222,6 +223,7 @@ def test_a_check_belongs_to_its_fit():
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_logistic_leave_one_out_is_near_brute_force(intercept):
     rows, labels = overlapping(60, 3, seed=1)

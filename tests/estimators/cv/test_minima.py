@@ -48,6 +48,7 @@ def test_kinked_losses_are_scored_at_their_minimum(name):
     assert clf.l2_ == clf.l2_path_[int(np.argmax(expected.mean(axis=0)))]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", KINKED)
 def test_kinked_fits_along_a_path_are_as_low_as_those_of_liblinear(name):
     rows, labels = KINKED[name]

@@ -59,6 +59,7 @@ def test_folds_are_scored_with_the_offset_of_their_rows(k, wide, given):
         search.predict(X)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss"])
 def test_accuracy_and_scorers_see_the_offset(scoring):
     X, y, offset = table()

@@ -206,6 +206,7 @@ def test_threads_change_no_bit_of_wide_rows(loss, cv, monkeypatch):
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_smooth_losses_without_each_wide_row_are_brute_force(loss, make):

@@ -33,6 +33,7 @@ def mean_losses(X, y, strengths, ratio, folds=3, **given):
     return scores
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("standardize", [False, True])
 def test_scores_are_those_of_fits_to_the_folds(standardize):
     X, y = problem(n=150, d=8, flip_y=0.2)

@@ -28,6 +28,7 @@ def loss(clf, rows, labels):
     return np.logaddexp(0.0, -margins).mean()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "a feature that no row has"])
 @pytest.mark.parametrize(

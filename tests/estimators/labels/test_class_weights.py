@@ -43,6 +43,7 @@ def test_every_loss_with_row_weights(loss, given):
 TIGHTLY = {True: 1e-10, False: 1e-13}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("loss", "solver"),
     [
@@ -69,6 +70,7 @@ def test_every_solver(loss, solver):
     assert fitted.objective_ - fitted.gap_ <= J <= fitted.objective_ * (1.0 + 1e-8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "parameters",
     [

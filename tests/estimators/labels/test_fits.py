@@ -25,6 +25,7 @@ from separatrix import (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("q", [2, 3, 5])
 @pytest.mark.parametrize(
     "parameters",

@@ -76,6 +76,7 @@ def test_a_single_column_is_one_label_per_row():
     assert clf.predict(X).shape == (len(X),)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared"])
 @pytest.mark.parametrize("varying", [1, 2, 3])
 def test_constant_columns(loss, varying):

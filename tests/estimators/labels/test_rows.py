@@ -9,6 +9,7 @@ from sklearn.base import clone
 from separatrix import LinearClassifier
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared"])
 @pytest.mark.parametrize("l1", [0.0, 0.01])
 def test_sparse_rows(loss, l1):

@@ -53,13 +53,13 @@ def test_cross_validation_is_that_of_fits_to_the_folds(scoring, standardize):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
 def test_cross_validation_of_other_losses(loss):
-    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    rows, labels = ((X - X.mean(axis=0)) / X.std(axis=0))[::2], Y[::2]
     clf = LinearClassifierCV(loss, l2s=[0.1, 1e-3], scoring=None, cv=3, random_state=0)
-    clf.fit(rows, Y)
+    clf.fit(rows, labels)
     one = LinearClassifier(loss, random_state=0)
-    expected = by_hand(one, SCORES[None], rows, Y, KFold(3), [0.1, 1e-3])
+    expected = by_hand(one, SCORES[None], rows, labels, KFold(3), [0.1, 1e-3])
     found = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(3)])
-    assert np.allclose(found, expected, atol=1.01 / 50)  # a tie may turn one row
+    assert np.allclose(found, expected, atol=1.01 / 25)  # a tie may turn one row
 
 
 def test_cross_validation_with_constant_labels_and_names():

@@ -45,6 +45,7 @@ def test_odds_ratios_of_classes():
     assert np.all(heights[0] > heights[1])  # apart, in the order of the classes
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("odds_ratios", [False, True])
 def test_infinite_ends_are_arrows(odds_ratios):
     intervals = np.array([[-1.0, np.inf], [-np.inf, -0.5], [1.0, 2.0], [-np.inf, np.inf]])

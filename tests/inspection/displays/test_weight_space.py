@@ -38,6 +38,7 @@ def test_the_walk_of_a_perceptron_is_that_of_its_replay():
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("weight of x0", "weight of x1")
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("table", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("chosen", [(0, "b"), ("x1", 0)])
@@ -56,6 +57,7 @@ def test_contours_are_those_of_the_objective(chosen, table):
     assert not display.steps
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("standardize", [False, True])
 def test_absolute_values_are_in_the_contours_too(standardize):
     clf = LinearClassifier(l1=0.03, l2=0.01, penalty_weights=[1.0, 2.0], standardize=standardize)

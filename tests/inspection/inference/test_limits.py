@@ -77,6 +77,7 @@ def test_finite_coefficients_are_those_of_the_rows_on_the_boundary(covariance):
     assert "inf" in str(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("categories", [(1,), (0,), (1, 0), (1, 1)])
 def test_infinite_ends(categories):
     """The finite end of an infinite coefficient; other categories diverge if it is fixed."""

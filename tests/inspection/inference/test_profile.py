@@ -94,6 +94,7 @@ def test_a_share_alone(successes):
     agree(found.intervals[0], ends)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_any_form_of_the_rows_gives_the_same_intervals(k):
     X, y = table(60, n=240, k=k)

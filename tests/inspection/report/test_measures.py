@@ -142,6 +142,7 @@ def test_calibration_counts_every_row_once_and_has_ten_groups_of_equal_weight():
     assert all(abs(g["weight"] / weight.sum() - 0.1) < 0.003 for g in found)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("only", ["a", "b"])
 def test_rows_of_one_class(only):
     X, y, _ = rows()

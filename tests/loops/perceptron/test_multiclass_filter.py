@@ -47,6 +47,7 @@ def assert_same(X, y, k, start=None, passes=4, **options):
         np.testing.assert_array_equal(getattr(plain, name), getattr(rough, name))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [3, 4, 6, 8, 10, 15])
 @pytest.mark.parametrize("d", [1, 7, 16, 33, 64])
@@ -65,6 +66,7 @@ def test_ties_and_margins_of_one_rounding():
     assert_same(near, y, 4, start=rng.integers(-2, 3, (4, 4)).astype(float))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("gap", [1e-5, 1e-6, 1e-7, 1e-8, 1e-12])
 @pytest.mark.parametrize("d", [5, 40])
 def test_classes_that_floats_cannot_tell_apart(gap, d):

@@ -49,6 +49,7 @@ def assert_same_bits(X, y, order, **options):
     np.testing.assert_array_equal(whole.scalars, plain.scalars)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("d", [1, 2, 7, 16, 33, 100, 301])
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

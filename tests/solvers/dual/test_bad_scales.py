@@ -65,6 +65,7 @@ def gap_in_long_double(objective, step: Step):
     return float(J), float(alpha.mean() - v @ v / (4 * l2)), float(abs(alpha @ y) / len(y))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("solver", "shape"),
     [
@@ -111,6 +112,7 @@ def test_an_offset_that_the_bias_takes_back_changes_nothing(offset, tol):
         assert without.objective_ <= feasible * (1 + tol)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_single_rows_give_up_soon_where_they_crawl(k):
     """One column far from 0, without a bias: all rows are nearly one, and alphas hardly move."""

@@ -13,6 +13,7 @@ from separatrix.solvers import thresholds
 from separatrix.solvers.dual.binary_coordinate_ascent import begun
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("l2", [1e-4, 1e-2])
@@ -37,6 +38,7 @@ def test_single_alphas_reach_the_same_minimum(
     assert step.lower_bound <= other.objective
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_single_alphas_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)

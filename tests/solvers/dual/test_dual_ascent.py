@@ -45,6 +45,7 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
@@ -260,6 +261,7 @@ def one_hot(n, features, levels, seed=0):
     return X, np.where(X @ rng.standard_normal(features * levels) + noise > 0.0, 1.0, -1.0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["csr32", "csr64", "csr64_long"])
 @pytest.mark.parametrize("l2", [1e-3, 1e-5])
 def test_one_hot_rows_have_the_minimum_of_dense_ones_and_of_a_peer(kind, l2):

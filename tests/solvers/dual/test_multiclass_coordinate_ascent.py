@@ -42,6 +42,7 @@ def fitted(loss, X, y, solver=None, weight=None, **given):
     return LinearClassifier(loss, solver=solver, **given).fit(X, y, sample_weight=weight)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("l2", [1e-1, 1e-2, 1e-3])
@@ -74,6 +75,7 @@ def test_a_second_library_agrees_without_a_bias(loss):
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_storage_and_repeats_do_not_count(loss):
     X, y = problem(3)
@@ -136,6 +138,7 @@ def test_losses_whose_dual_is_not_known_are_refused():
         fitted("hinge", X, y, l2=0.0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_classes_against_the_rest_are_climbed_alike_on_any_threads(intercept):
     X, y = problem(3, k=5)

@@ -91,6 +91,7 @@ def images(n=500, d=40, k=6):
     return np.clip(X, 0.0, 1.0), y
 
 
+@pytest.mark.slow
 def test_epochs_that_crawl_are_fewer(monkeypatch):
     X, y = images()
     given = {"l2": 1e-4, "fit_intercept": False, "tol": 1e-6, "random_state": 0}

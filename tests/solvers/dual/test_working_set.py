@@ -72,6 +72,7 @@ def a_third_in_memory(monkeypatch):
     monkeypatch.setattr(streamed_proximal_point, "GATHERED_BYTES", 1000 * 10 * 8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("intercept", [True, False])
@@ -88,6 +89,7 @@ def test_a_few_reads_reach_the_minimum(a_third_in_memory, k, weighted, intercept
     assert found.state["kept_bytes"] <= thresholds.GATHERED_BYTES + 2 * blocks * 80
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("solver", [DualAscent(), ProximalPoint()], ids=str)
 def test_every_bound_on_the_way_is_one(a_third_in_memory, k, solver):
@@ -100,6 +102,7 @@ def test_every_bound_on_the_way_is_one(a_third_in_memory, k, solver):
     assert step.lower_bound > 0.5 * least
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_where_too_few_rows_fit_proximal_points_go_on(monkeypatch, k):
     monkeypatch.setattr(thresholds, "GATHERED_BYTES", 40 * 10 * 8)
@@ -111,6 +114,7 @@ def test_where_too_few_rows_fit_proximal_points_go_on(monkeypatch, k):
     assert here.value(found.weights)[0] == pytest.approx(expected.objective, rel=1e-10)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_proximal_points_of_a_sample_of_the_free_rows(monkeypatch, k, weighted):
@@ -123,6 +127,7 @@ def test_proximal_points_of_a_sample_of_the_free_rows(monkeypatch, k, weighted):
     assert found.state["center"].shape == (1500, 1 if k == 2 else k)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("gathered", [40, 200])
 @pytest.mark.parametrize("solver", [DualAscent(), ProximalPoint()], ids=str)

@@ -156,6 +156,7 @@ def logistic_mean(W, x, y):
     return np.log1p(np.exp(-margins)).mean(), np.sum(margins <= 0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("most", [10_000, 6])
 def test_weight_space_has_its_contours_inside(monkeypatch, most):
     monkeypatch.setattr(landscape, "MOST_SAVED", most)

@@ -238,6 +238,7 @@ def write_words(path):
         path.write_bytes(compress(("x,word,class\n" + "".join(lines)).encode()))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "name",
     ["t.parquet", "t.feather", "t.lz4.feather", "t.arrows", "t.csv", "t.csv.gz", "t.csv.bz2",

@@ -24,7 +24,7 @@ CHARACTERS = st.sampled_from(list("a15.-eé0\r\n\t ,;\"'\\"))
 MISSING = {"", "NA"}  # of what these characters can make
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     rows=st.lists(st.tuples(*[st.text(CHARACTERS, max_size=6)] * 2), min_size=1, max_size=30),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),

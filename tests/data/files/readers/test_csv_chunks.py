@@ -42,6 +42,7 @@ def rows_of(text: bytes) -> tuple[list[bytes], bool]:
     return [*rows, row] if row else rows, quoted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("alphabet", [b'ab,"\n', b'a,""\r\n', b'a,\r\n"'])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_chunks_are_runs_of_whole_rows(alphabet: bytes, mark: bytes) -> None:

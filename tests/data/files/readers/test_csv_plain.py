@@ -79,6 +79,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("chunk", [64, 700, 1 << 20])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

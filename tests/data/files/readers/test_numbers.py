@@ -116,6 +116,7 @@ def test_an_iterator_is_no_function():
 # .npy
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", ">f8", "bool"])
 @pytest.mark.parametrize("block_rows", [1, 100, 1000])
 def test_npy_files(tmp_path, dtype, block_rows):

@@ -42,6 +42,7 @@ def calls(work):
     return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["numbers", "words"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_calls_grow_with_the_number_of_columns(tmp_path, monkeypatch, kind, suffix):
@@ -76,6 +77,7 @@ def test_columns_of_numbers_are_read_and_kept_together(tmp_path, monkeypatch):
     assert more - few < 50 * 1000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["numbers", "words"])
 def test_calls_for_a_fitted_model_grow_with_the_number_of_columns(tmp_path, kind):
     """Kept, exported and diagnosed; the words here leave features that never change."""
@@ -176,6 +178,7 @@ def found_in(path):
         return str(error)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("chunk", [1 << 18, 8])
 def test_many_columns_are_read_as_arrow_reads_each(tmp_path, monkeypatch, how, chunk):
@@ -203,6 +206,7 @@ def test_errors_in_many_columns_name_the_line(tmp_path, broken, message):
         separatrix.read(path, target="c0")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("missing", ["mean", "indicator", "zero"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_many_columns_with_missing_values_and_words(tmp_path, monkeypatch, missing, dtype):
