@@ -176,7 +176,8 @@ def test_all_tests_begin_with_the_expensive_ones(pytester):
     found = list(collected(pytester))
     assert found[:3] == ["test_partly_expensive", "test_slow", "test_one"]
     assert found[3:] == ["test_grid", "test_fixture", "test_list", "test_table", "test_seeds",
-                         "test_checks", "test_values", "test_some", "test_sampled_alone"]  # fmt: skip
+                         "test_checks", "test_values", "test_some",
+                         "test_sampled_alone"]  # fmt: skip
 
 
 @pytest.mark.parametrize("commit", ["1", "2", tiers.NO_COMMIT])

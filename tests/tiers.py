@@ -2,7 +2,8 @@
 
 A quick run leaves out tests that are marked as expensive. From a function with several
 ``parametrize`` marks it runs a pairwise selection: every two values of different marks occur
-together in at least one test. A function with one mark, or two, is run in full, but for three things:
+together in at least one test. A function with one mark, or two, is run in full, but for
+three things:
 
 - of a parameter ``seed``, which only draws other data, five consecutive values are used;
 - scikit-learn's checks run on one configuration of every class of estimator;
@@ -30,7 +31,7 @@ EXPENSIVE = {
     "processes": "starts other processes, and may kill them",
 }
 SAMPLED = (
-    "sampled(most): takes long for all its tests: --tier=quick runs each value once, or a number"
+    "sampled(most): long as a whole; --tier=quick runs each value once, or a number of tests"
 )
 SMALL = 8  # tests: a grid this small is run in full
 SEEDS = 5  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
