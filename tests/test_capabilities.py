@@ -121,10 +121,16 @@ def type_tests() -> Iterator[tuple[str, int, str]]:
     for path in sorted(SRC.rglob("*.py")):
         text = path.read_text()
         tree = ast.parse(text)
-        fine, own = _no_tests(tree), path.parent.name in ("losses", "penalties")
-        for node in ast.walk(tree):
-            asks = isinstance(node, ast.Attribute) and node.attr in flags and not own
-            if (asks or _is_type_test(node)) and id(node) not in fine:
+        own = path.parent.name in ("losses", "penalties")
+        tests = [
+            node
+            for node in ast.walk(tree)
+            if (isinstance(node, ast.Attribute) and node.attr in flags and not own)
+            or _is_type_test(node)
+        ]
+        fine = _no_tests(tree) if tests else set()
+        for node in tests:
+            if id(node) not in fine:
                 line = node.lineno  # type: ignore[attr-defined]
                 yield str(path.relative_to(SRC)), line, text.splitlines()[line - 1].strip()
 

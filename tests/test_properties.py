@@ -209,6 +209,7 @@ def test_compiled_equals_twin(problem, loss, batch, l2):
             np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("estimator", BATCH, ids=lambda e: str(e.solver))
 def test_any_number_of_threads_gives_the_same_bits(make, estimator):

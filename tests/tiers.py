@@ -30,9 +30,7 @@ EXPENSIVE = {
     "cluster": "starts a cluster whose workers are processes",
     "processes": "starts other processes, and may kill them",
 }
-SAMPLED = (
-    "sampled(most): long as a whole; --tier=quick runs each value once, or a number of tests"
-)
+SAMPLED = "sampled(most): long as a whole; --tier=quick runs each value once, or a number of tests"
 SMALL = 8  # tests: a grid this small is run in full
 SEEDS = 5  # of a list of seeds; consecutive, as tests choose losses and classes by their remainders
 NO_COMMIT = "0" * 40

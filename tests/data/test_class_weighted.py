@@ -41,6 +41,7 @@ def test_the_minimum_is_that_of_arrays(k, loss, class_weight, weight):
     assert clf.fit(source_of(y, weight)).objective_ == pytest.approx(here, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_way_of_reading_has_the_weights():
     y = labels(2)

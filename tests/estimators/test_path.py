@@ -236,6 +236,7 @@ def test_free_features_may_leave_nothing_to_explain():
     assert found.nonzeros.tolist() == [1, 1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["logistic", "hinge", "squared_hinge", "squared"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_path_without_l1_is_for_every_loss(name, k):

@@ -69,6 +69,7 @@ def objective_by_hand(clf, X, y, weight, scale):
     return np.average(phi, weights=weight) + clf.l2 * np.sum((scale * clf.coef_[0]) ** 2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize(("loss", "solver"), [(k, s) for k, v in SOLVERS.items() for s in v])

@@ -70,6 +70,7 @@ def test_c(case, tmp_path):
     assert library.predict(_pointer(missing)) == -1
 
 
+@pytest.mark.slow
 def test_c_keeps_the_size_of_a_model_off_the_stack(tmp_path):
     """The compiler says how large the frames of functions are: the same for any model."""
     compiler = shutil.which("gcc")

@@ -143,6 +143,7 @@ def test_sql_refuses_a_column_that_is_not_there(run, tmp_path):
         run(text, frame)
 
 
+@pytest.mark.slow
 def test_sql_of_many_features_is_not_nested_too_deeply(tmp_path):
     wide = np.random.default_rng(0).normal(size=(30, 1500))
     clf = LinearClassifier().fit(wide, np.arange(30) % 2)

@@ -80,6 +80,7 @@ def test_nothing_lies_below_a_bound_however_small_the_penalty(loss, k, unit, l2)
     assert clf.stop_ != "optimal" or own - least <= own * Decimal("1e-6")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("start", ["zeros", "sum"])
 def test_a_loss_whose_gradient_has_no_square_is_not_called_optimal(start):
     X, y = np.array([[0, 16384.0], [1024.0, 0], [768.0, -32768.0]]), np.array([0, 1, 1])

@@ -83,6 +83,7 @@ def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.sampled
 @quiet
 @every_source
 @both
@@ -197,6 +198,7 @@ def test_rows_in_memory_are_shuffled_alike(kind, k, weighted, loss, solver):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled(3)
 @quiet
 @both
 @pytest.mark.parametrize("kind", AWAY)
@@ -239,6 +241,7 @@ KINKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @quiet
 @both
 @every_weight
@@ -299,6 +302,7 @@ def test_any_weights_of_the_hinge_are_proven_away_from_memory(kind, k, weighted)
         assert found.proof.gap == pytest.approx(expected.proof.gap, rel=1e-3)
 
 
+@pytest.mark.sampled
 @quiet
 @both
 @pytest.mark.parametrize("kind", AWAY)

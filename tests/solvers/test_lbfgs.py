@@ -16,6 +16,7 @@ from separatrix.solvers import lbfgs_run
 from separatrix.solvers.lbfgs_run import LBFGSRun, is_slow
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_correlated_columns_are_factored_once_steps_are_slow(dtype):
     X, y = correlated(2000, 300, 1e4)
@@ -65,6 +66,7 @@ def with_rare_features():
     return X, y
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
 def test_of_all_rows_where_a_sample_leads_slowly(stored, monkeypatch):
     X, y = with_rare_features()

@@ -166,6 +166,7 @@ def test_conjugate_gradients_know_weights_as_repetitions_and_go_on_from_where_th
     assert clf.fit(X, y, sample_weight=weight).objective_ == pytest.approx(J, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_conjugate_gradients_have_the_same_bits_on_any_number_of_threads():
     rng = np.random.default_rng(0)
     X = sp.random(30_000, 400, density=0.05, format="csr", random_state=1)

@@ -80,6 +80,7 @@ def test_the_lasso_of_one_feature_in_closed_form():
     assert solved(of).weights[0, 0] == pytest.approx(w, rel=1e-14)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_small_working_sets_lead_to_the_same_minimum(k):
     X, y = problem(n=80, d=30, k=k, seed=2)
@@ -207,6 +208,7 @@ def test_a_rough_second_derivative_leads_to_the_same_minimum(k, monkeypatch):
         np.testing.assert_array_equal(next(again).weights, met[number + 1].weights)
 
 
+@pytest.mark.sampled
 @quiet
 @pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge"])
 @pytest.mark.parametrize("offset", [1e6, 1e8, 1e12])

@@ -64,6 +64,7 @@ def test_every_group_stands_still(grouped, kind, loss, k, l2):
         assert not found.weights[:, -1].any()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("l2", [0.0, 1e-2])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("loss", LOSSES)
@@ -105,6 +106,7 @@ def test_one_group_in_closed_form():
     np.testing.assert_allclose(solved(of).weights[0, :-1], w, rtol=1e-14)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 def test_small_working_sets_hold_whole_groups_and_lead_to_the_same_minimum(k):
     X, y = problem(n=80, d=30, k=k, seed=2)
@@ -139,6 +141,7 @@ def test_a_group_that_does_not_fit_is_refused_and_auto_knows():
     assert "too large" in chosen.reason
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grouped", [(0, 1, 1, 0, 2, 2, 2, 0), "classes"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_proximal_gradients_find_the_same_minimum(loss, grouped):

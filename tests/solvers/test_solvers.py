@@ -274,7 +274,7 @@ def test_batch_descent_never_ends_above_its_start(loss):
 def test_batch_descent_across_a_kink_never_ends_above_its_start():
     """From every start, the minimum itself among them, where any step may lead up."""
     rng = np.random.default_rng(3)
-    for _ in range(150):
+    for _ in range(60):
         n, d = int(rng.integers(3, 20)), int(rng.integers(1, 3))
         X, y = rng.standard_cauchy((n, d)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
         whole = Objective(get_loss("hinge"), L2(0.01), ArraySource(X, y, np.array([-1, 1])))

@@ -148,6 +148,7 @@ def test_separable_rows_and_tiny_penalties():
     assert worst <= 1e-6
 
 
+@pytest.mark.slow
 def test_folds_unlike_each_other():
     X, y = kinds(9_000, 2)
     parts = np.array_split(np.argsort(X[:, 1], kind="stable"), 4)  # the ends are left out first

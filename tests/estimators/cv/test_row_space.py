@@ -191,6 +191,7 @@ def test_wide_features_that_are_constant_have_scores():
         assert -clf.cv_results_["mean_test_score"][0] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cv", [3, "loo"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_threads_change_no_bit_of_wide_rows(loss, cv, monkeypatch):

@@ -58,6 +58,7 @@ def test_scores_are_those_of_fits_to_the_folds(standardize):
     np.testing.assert_array_equal(clf.selected_ | clf.zero_ | clf.undecided_, True)
 
 
+@pytest.mark.slow
 def test_the_best_ratio_then_the_rule_along_it():
     X, y = problem(n=150, d=8, flip_y=0.2)
     given = {"l1_ratio": [0.2, 1.0, 0.2], "strengths": 5, "cv": 4, "scoring": "loss"}

@@ -125,6 +125,7 @@ def test_a_table_with_an_empty_cell():
     np.testing.assert_allclose(found.intervals[0], [end, math.inf], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_any_form_of_the_rows_has_the_same_limits():
     X, y, _ = with_rare(82, 120)
     X[:, :2] = np.where(np.random.default_rng(1).random((120, 2)) < 0.3, 0.0, X[:, :2])

@@ -28,6 +28,7 @@ from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.solvers.dual_ascent import first_phase
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("seed", range(3))

@@ -111,6 +111,7 @@ def test_a_run_goes_on_from_its_state_bit_by_bit(loss):
         np.testing.assert_array_equal(rest[1][name], there, err_msg=name)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_odd_rows(loss):
     """A class of one row, rows of zeros, a constant feature, n < d, one feature."""

@@ -122,6 +122,7 @@ def test_rows_of_more_than_two_numbers_have_no_plane():
     assert len(reply["points"]) == 30
 
 
+@pytest.mark.slow
 def test_no_page_is_larger_than_it_may_be(monkeypatch):
     recording = recorded(Perceptron(10, shuffle=False, patience=None))
     whole = len(recording.to_html().encode())

@@ -160,6 +160,7 @@ def test_line_ends_within_values_survive_at_every_edge(tmp_path, monkeypatch):
         assert table_of(open_reader(tmp_path / "t.csv"))["a"].to_pylist() == values
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_quotes_that_quote_nothing_and_every_line_end(tmp_path, monkeypatch, end):
     lines = ['\ufeff"a,\nb",c', '5" disk,1', '"x"y"z,2', '"he said ""no""",3', "", '"",4', 'last"']
