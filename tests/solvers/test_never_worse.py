@@ -73,6 +73,7 @@ def fitted(X, y, **given):
         return LinearClassifier(max_iter=50, **given).fit(X, y)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("solver", "loss"), SOLVERS)
 @pytest.mark.parametrize("seed", range(12))
 def test_no_fit_ends_above_its_start(solver, loss, seed):

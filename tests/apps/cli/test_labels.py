@@ -126,6 +126,7 @@ def test_the_penalty_is_searched_by_shuffled_folds(folder, capsys, options, scor
     assert np.allclose(model.cv_results_["mean_test_score"], scores, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_sparse_search(folder, capsys):
     asked = ("fit", "new.csv", "--target", "sport,art", "--l1-ratio", "1", "--tol", "1e-4")
     code, found = output(capsys, *asked)

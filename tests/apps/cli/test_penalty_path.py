@@ -70,7 +70,7 @@ def rows_of(path, **options):
     return source.sample(source.n_rows)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "given"),
     [

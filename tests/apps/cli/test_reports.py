@@ -31,6 +31,11 @@ def test_fit_and_evaluate_write_reports(folder, capsys):
     title = re.compile("<title>.*</title>|<h1>.*</h1>")
     other = (folder / "evaluate.html").read_text()
     assert title.sub("", other) == title.sub("", page)
+
+
+@pytest.mark.slow
+def test_a_report_without_held_out_rows_is_about_the_training_rows(folder):
+    pytest.importorskip("matplotlib")
     assert run([*FIT, "--test", "0", "--report", "training.html"]) == 0
     assert "rows.csv: training rows" in (folder / "training.html").read_text()
 

@@ -28,7 +28,7 @@ def test_a_matrix_that_is_not_finite_is_refused(wrong):
         cholesky_solver(matrix)(np.ones(5))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("loss", "cv"), CASES)
 @pytest.mark.parametrize("power", [-490, 490])
 def test_no_scale_changes_the_scores(loss, cv, power):

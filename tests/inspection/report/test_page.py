@@ -157,6 +157,7 @@ def test_hostile_names_are_text(k):
         assert "onload" not in attributes
 
 
+@pytest.mark.slow
 def test_long_names_are_shortened():
     X, y = rows(labels=["n" * 900, "y" * 900])
     clf = LinearClassifier(l2=0.01).fit(X, y)
@@ -202,6 +203,7 @@ def test_what_is_not_proven_is_not_claimed(given, words):
     assert ("The fit is optimal" in text) == (clf.stop_ == "optimal")
 
 
+@pytest.mark.slow
 def test_a_sparse_search_has_a_table_of_strengths():
     X, y = rows()
     clf = LinearClassifierCV(l1_ratio=0.5, strengths=[0.1, 0.01], scoring="loss").fit(X, y)

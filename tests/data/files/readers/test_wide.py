@@ -178,7 +178,7 @@ def found_in(path):
         return str(error)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("chunk", [1 << 18, 8])
 def test_many_columns_are_read_as_arrow_reads_each(tmp_path, monkeypatch, how, chunk):
