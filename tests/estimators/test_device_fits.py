@@ -203,7 +203,7 @@ def test_cross_validation_certify_separability_and_checkpoints(tmp_path):
 @pytest.mark.parametrize("scoring", ["loss", None])
 def test_folds_are_weights_of_the_same_rows(scoring, monkeypatch):
     X, y = table()
-    options = {"cv": 3, "scoring": scoring, "l2s": [0.1, 0.01], "tol": 1e-9}
+    options = {"cv": 2, "scoring": scoring, "l2s": [0.1, 0.01], "tol": 1e-9}
     theirs = sx.LinearClassifierCV(**options).fit(X, y)
 
     def copied(*_):

@@ -216,7 +216,7 @@ def test_methods_that_visit_rows_refuse(clf, gpu):
 @pytest.mark.parametrize("options", [{}, {"standardize": True}, {"l1_ratio": 1.0, "strengths": 3}])
 def test_cross_validation(options, gpu):
     X, y = table()
-    options = {"l2s": [0.1, 0.01], "cv": 3, "scoring": "loss", "device": "cuda", **options}
+    options = {"l2s": [0.1, 0.01], "cv": 2, "scoring": "loss", "device": "cuda", **options}
     ours = sx.LinearClassifierCV(**options).fit(X, y)
     assert len(gpu.copied) > 20
     source = Chunked(X, 2.0 * y - 1.0, np.arange(2), None)

@@ -109,7 +109,7 @@ def proven(found, X, y, intercept=True):
 @pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("offset", [0.0, 1e7, 1e8, 1e9, 1e15])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_whole_numbers_far_from_zero(seed, offset, k):
     X, y = problem(seed, k)
     expected = oracle(signed(X, y) if k == 2 else kesler(X, y))  # shifts change no verdict
@@ -127,7 +127,7 @@ def test_whole_numbers_far_from_zero(seed, offset, k):
 @pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("offset", [1e7, 1e8, 1e9])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_planes_through_the_origin_and_rows_far_from_it(seed, offset, k):
     X, y = problem(seed, k)
     found = separability(X + offset, y, fit_intercept=False)
@@ -182,7 +182,7 @@ def test_a_system_with_a_large_right_hand_side_is_solved():
 POWERS = [-1074, -1060, -1022, -1000, -600, -100, 0, 0, 100, 600, 1000, 1020]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_powers_of_two_change_no_verdict_and_no_word(seed):
     rng = np.random.default_rng(seed)
     k = 3 if seed % 3 == 2 else 2

@@ -75,7 +75,7 @@ def test_the_boundary_of_a_sum_is_every_row_that_no_weak_separator_gets_right(wo
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_small_tables_of_every_kind(seed, exact, monkeypatch):
     monkeypatch.setattr(thresholds, "FACE_FEATURES", 2)
     rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_small_tables_of_every_kind(seed, exact, monkeypatch):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", range(16))
 def test_small_numbers_of_every_kind(seed, intercept, monkeypatch):
     monkeypatch.setattr(thresholds, "FACE_FEATURES", 1)
     monkeypatch.setattr(thresholds, "SPARSE_SHARE", 1.0)

@@ -17,7 +17,7 @@ from separatrix.separation import PairWitness
 from separatrix.separation.search import SeparabilitySearch
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(80))
 def test_the_verdict_is_that_of_a_plain_program_and_is_proven(seed):
     X, y = random_problem(seed)
     found = separability(X, y, exact=seed % 2 == 0)

@@ -28,7 +28,7 @@ from separatrix.estimators.cv.splits import stratified
 L2S = np.geomspace(1.0, 1e-5, 4)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_classes_are_dealt_out_as_scikit_learn_does(seed):
     rng = np.random.default_rng(seed)
     k, count = int(rng.integers(2, 6)), int(rng.integers(2, 9))
