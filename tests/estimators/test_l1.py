@@ -234,7 +234,7 @@ def test_diagnose_looks_at_the_objective_of_the_fit():
     assert all("without penalty" not in finding.name for finding in found.findings)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("loss", "rate"),
     [("logistic", "auto"), ("logistic", 0.15), ("squared_hinge", "auto"), ("squared_hinge", 0.08)],

@@ -104,7 +104,7 @@ def test_columns_far_from_zero_and_a_constant_one(gpu):
     alike(*pair(X, y, standardize=True, solver=sx.LBFGS(), tol=1e-7), rel=1e-7)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_read_only_and_mapped_rows(kind, tmp_path):
     X, y = table(kind=kind)

@@ -111,7 +111,7 @@ FIELDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_accepted_is_what_arrow_reads(delimiter, end):

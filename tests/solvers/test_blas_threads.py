@@ -22,7 +22,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(300, 20_000), (20_000, 300)], ids=["wide", "tall"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())

@@ -198,7 +198,7 @@ def test_rows_in_memory_are_shuffled_alike(kind, k, weighted, loss, solver):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @quiet
 @both
 @pytest.mark.parametrize("kind", AWAY)

@@ -49,7 +49,7 @@ def same(one, other):
         np.testing.assert_array_equal(column, other.cv_results_[name])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @quiet
 @pytest.mark.parametrize(
     "settings",

@@ -32,7 +32,7 @@ KINKED = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", KINKED)
 def test_kinked_losses_are_scored_at_their_minimum(name):
     rows, labels = KINKED[name]

@@ -53,7 +53,7 @@ SPLITTERS = {
 }
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SPLITTERS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_kind_of_split_scores_as_separate_fits_do(name, weighted):
