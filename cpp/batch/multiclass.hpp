@@ -46,7 +46,7 @@ class TileLosses {
     const double* const weight = pass_.weight ? pass_.weight + first : nullptr;
     double mistakes = 0;
     for (int64_t i = 0; i < count; ++i) {
-      widen(scores + i * width_);
+      for (int64_t c = 0; c < pass_.k; ++c) score_[c] = double(scores[i * width_ + c]);
       if (!right(first + i)) mistakes += weight ? weight[i] : 1.0;
     }
     const auto evaluate = [&](const auto& signs) {
@@ -60,26 +60,24 @@ class TileLosses {
 
   template <class Loss>
   void of_rivals(int64_t first, int64_t count, const Real* scores, Real* slopes) {
+    const int64_t k = pass_.k, width = width_;
+    const int64_t* const labels = pass_.label + first;
+    const double* const weights = pass_.weight ? pass_.weight + first : nullptr;
+    double *const score = score_, *const slope = slope_;
     double loss_sum = 0, mistakes = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const double weight = pass_.weight ? pass_.weight[first + i] : 1.0;
-      widen(scores + i * width_);
-      const int64_t label = pass_.label[first + i], rival = best_rival(score_, pass_.k, label);
-      const double value = Loss::at(score_, pass_.k, label, rival, slope_);
+    for (int64_t i = 0; i < count; ++i, scores += width, slopes += width) {
+      const double weight = weights ? weights[i] : 1.0;
+      for (int64_t c = 0; c < k; ++c) score[c] = double(scores[c]);
+      const int64_t label = labels[i], rival = best_rival(score, k, label);
+      const double value = Loss::at(score, k, label, rival, slope);
       if (weight != 0) {  // as if absent otherwise, even where its value overflows
         loss_sum += weight * value;
-        if (!(score_[label] > score_[rival])) mistakes += weight;
+        if (!(score[label] > score[rival])) mistakes += weight;
       }
-      Real* const to = slopes + i * width_;
-      for (int64_t c = 0; c < pass_.k; ++c)
-        to[c] = weight != 0 ? Real(weight * slope_[c]) : Real(0);
+      for (int64_t c = 0; c < k; ++c) slopes[c] = weight != 0 ? Real(weight * slope[c]) : Real(0);
     }
     pass_.loss_sum += loss_sum;
     pass_.mistakes += mistakes;
-  }
-
-  void widen(const Real* scores) {
-    for (int64_t c = 0; c < pass_.k; ++c) score_[c] = double(scores[c]);
   }
 
   bool right(int64_t i) const {
