@@ -30,7 +30,7 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
-# native: the module has the loops of this machine's instruction set, which takes less than half of
+# native: the module has the loops of this machine's instruction set, which takes half of
 # the time. all: those of every instruction set, and the C++ tests. Each keeps its objects.
 LEVELS ?= $(if $(filter test-all test-cpp,$(MAKECMDGOALS)),all,native)
 export LEVELS
