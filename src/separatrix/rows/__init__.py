@@ -7,7 +7,7 @@ from .given import HostRowsLike, RowsLike, concatenate_rows, host_rows_of, rows_
 from .host import HostRows
 from .offset import OffsetRows, widened, with_offset
 from .standardized import StandardizedRows, Standardizer
-from .vectors import HOST, VectorSpace
+from .vectors import HOST, VectorSpace, space_of
 
 __all__ = [
     "HOST",
@@ -26,6 +26,7 @@ __all__ = [
     "concatenate_rows",
     "host_rows_of",
     "rows_of",
+    "space_of",
     "widened",
     "with_offset",
 ]

@@ -159,7 +159,7 @@ class LBFGSRun:
         return Step(
             state["weights"], state, at.value, at.mistakes,
             predicted_decrease=self.predicted_decrease, gradient=state["gradient"],
-            variables=self.variables if vectors is HOST else None,
+            variables=self.variables,
         )  # fmt: skip
 
     def advance(self) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...loops import CurvaturePair
-from ...numeric.types import AnyArray
+from ...numeric.types import AnyArray, Array
 from ..vectors import HOST, VectorSpace
 from .device import Device
 from .thresholds import HOST_WEIGHTS, HOST_WIDTH
 
 COPIES = 32  # vectors whose copies are kept: more than a step of L-BFGS reports
+CONSTANTS = 4  # arrays of the host whose copies are kept: sums over classes and over rows
 
 
 class DeviceVectors(VectorSpace):
@@ -22,6 +23,7 @@ class DeviceVectors(VectorSpace):
     def __init__(self, device: Device) -> None:
         self.device = device
         self._copies: list[tuple[Any, AnyArray]] = []
+        self._constants: list[tuple[AnyArray, Any]] = []
 
     def unless_few(self, shape: tuple[int, int]) -> VectorSpace:
         """This space, or main memory for weights of which each launch of a kernel takes longer."""
@@ -36,11 +38,22 @@ class DeviceVectors(VectorSpace):
         """A copy in main memory; pairs of L-BFGS, which stay the same, are copied once."""
         if isinstance(v, np.ndarray):
             return v
+        if v.ndim == 1:  # a column of weights, made for this call
+            return self.device.download(v)
         for known, copy in self._copies:
             if known is v:
                 return copy
         copy = self.device.download(v)
         self._copies = [*self._copies, (v, copy)][-COPIES:]
+        return copy
+
+    def kept(self, v: Array) -> Any:
+        """A copy that is made once."""
+        for known, copy in self._constants:
+            if known is v:
+                return copy
+        copy = self.device.upload(v)
+        self._constants = [*self._constants, (v, copy)][-CONSTANTS:]
         return copy
 
     def two_loop(self, gradient: Any, pairs: Sequence[CurvaturePair]) -> tuple[Any, float]:
