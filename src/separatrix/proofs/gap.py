@@ -267,14 +267,15 @@ class GapTracker:
         if at is None:
             self.reads -= 1
             at = objective.value_and_gradient(W)
+        penalty = objective.penalty
+        on_device = is_l2(penalty) and penalty.coercive and objective.source.vectors is not HOST
+        if on_device:  # the bound takes some twenty vectors of the size of the weights
+            asarray = objective.source.vectors.asarray
+            W, at = asarray(W), at._replace(gradient=asarray(at.gradient))
         self._at(W, at.value)
         if not objective.penalty.coercive:
             self._raise_with_free_features(W, at)
             return
-        on_device = is_l2(objective.penalty) and objective.source.vectors is not HOST
-        if on_device:  # the bound takes some twenty vectors of the size of the weights
-            asarray = objective.source.vectors.asarray
-            W, at = asarray(W), at._replace(gradient=asarray(at.gradient))
         self._raise(*smooth_lower_bound(objective, W, at))
         if remains is not None and is_l2(objective.penalty) and not self._near:
             # On a device many rows are sampled, so that balanced biases cost less if they will do.

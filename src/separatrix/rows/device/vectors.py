@@ -31,11 +31,16 @@ class DeviceVectors(VectorSpace):
         return HOST if k * width <= HOST_WEIGHTS and width <= HOST_WIDTH else self
 
     def asarray(self, v: Any) -> Any:
-        """The vector itself, or a copy of one of the host."""
-        return self.device.upload(v) if isinstance(v, np.ndarray) else v
+        """The vector itself, or that of which the array of the host is a copy, or a copy of it."""
+        if not isinstance(v, np.ndarray):
+            return v
+        for known, copy in self._copies:
+            if copy is v:
+                return known
+        return self.device.upload(v)
 
     def to_host(self, v: Any) -> AnyArray:
-        """A copy in main memory; pairs of L-BFGS, which stay the same, are copied once."""
+        """A copy in main memory, read-only; vectors that stay the same are copied once."""
         if isinstance(v, np.ndarray):
             return v
         if v.ndim == 1:  # a column of weights, made for this call
@@ -44,6 +49,7 @@ class DeviceVectors(VectorSpace):
             if known is v:
                 return copy
         copy = self.device.download(v)
+        copy.flags.writeable = False
         self._copies = [*self._copies, (v, copy)][-COPIES:]
         return copy
 
