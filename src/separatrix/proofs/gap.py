@@ -277,18 +277,16 @@ class GapTracker:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and is_l2(objective.penalty) and not self._near:
-            # On a device many rows are sampled, so that balanced biases cost less if they will do.
-            if not on_device or not self._would_do(gap_without_bias(objective, W, at), 2.0):
-                self._raise_by_sample(W, at, remains, variables)
+        if remains is not None and is_l2(penalty) and not on_device and not self._near:
+            self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for count in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound's error is linear in the gradient with respect to the biases, but quadratic
             # in that of w: if nothing else is in the way, move the biases to their optimum.
             if self._near or self.reads < BIAS_STEP_READS:
                 return
             rest = gap_without_bias(objective, W, at)
-            again = on_device and count > 0
-            if not self._would_do(rest, 2.0 if again else max(2.0, self.bias_miss)):
+            miss = 1.0 if on_device and count else self.bias_miss  # Newton's method converges
+            if not max(2.0, miss) * rest <= max(self.tol, LEAST) * self.value:
                 return
             self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])
@@ -296,10 +294,6 @@ class GapTracker:
             found = smooth_lower_bound(objective, W, at)
             self._raise(*found)
             self.bias_miss = (at.value - found.value) / max(rest, SMALLEST_NORMAL)
-
-    def _would_do(self, rest: float, factor: float) -> bool:
-        """Whether a gap that is larger than ``rest`` by a factor is small enough."""
-        return factor * rest <= max(self.tol, LEAST) * self.value
 
     def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
         """For problems with unpenalised features, for which the alphas must balance."""
@@ -313,14 +307,13 @@ class GapTracker:
             self._raise(*free_features.lower_bound(self.objective, found))
 
     def _raise_by_sample(
-        self, W: Array, at: Evaluation, remains: float, variables: Variables | None
+        self, W: Array, at: Evaluation, remains: float, variables: Variables
     ) -> None:
         """A bound with the curvature of the loss on a sample, if W is close enough for it.
 
         It is retried only when half as much remains, never after it took too many reads, and not
         where it costs more than a step if one more step like the last is enough.
         """
-        objective = self.objective
         enough = max(self.tol, LEAST) * at.value
         if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
             return
@@ -332,8 +325,6 @@ class GapTracker:
             return
         if READS_OF_SAMPLE * share > 1.0 and self.gap**2 <= enough * before < np.inf:
             return
-        if variables is None:
-            variables = objective.standardization.in_space(objective.source.vectors.asarray)
         problem = SampledBound(self.objective, sample, W, at, variables)
         self._raise(*problem.climb(enough, SAMPLED_READS))
         self.reads -= math.ceil(problem.reads)

@@ -23,7 +23,7 @@ from ..numeric.dot import dot, pair_difference
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
-from ..rows import DenseRows, space_of
+from ..rows import HOST, DenseRows, space_of
 
 ROUNDINGS = 10  # of a sum of non-negative terms over rows, in units of ``Source.rounding``
 SUMS = ROUNDINGS * EPS  # relative error of such a sum in double precision
@@ -42,12 +42,12 @@ def size_of_scores(objective: Objective, W: Array) -> float:
         if W[:, :-1].any():
             return np.inf
         return float((np.abs(W[:, -1]) + objective.offset_size).max())
-    if isinstance(W, np.ndarray):
+    space = space_of(W, objective.source.vectors)
+    if space is HOST:
         # Without BLAS, whose threads cost more than the products for a few classes.
         sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
     else:
-        vectors = objective.source.vectors
-        sizes = vectors.to_host(np.abs(W[:, :-1]) @ vectors.kept(size) + np.abs(W[:, -1]))
+        sizes = space.to_host(np.abs(W[:, :-1]) @ space.kept(size) + np.abs(W[:, -1]))
     sizes = sizes + objective.offset_size
     joint = by_differences(objective.loss)
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
