@@ -279,14 +279,22 @@ class GapTracker:
         self._raise(*smooth_lower_bound(objective, W, at))
         if remains is not None and is_l2(penalty) and not on_device and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
-        for count in range(MOST_BIAS_STEPS if objective.intercept else 0):
+        self._raise_by_biases(W, at)
+        if remains is not None and variables is not None and on_device and not self._near:
+            # Other biases take fewer reads there, and with a weak penalty the sample too many.
+            if gap_without_bias(objective, W, at) <= max(self.tol, LEAST) * self.value:
+                self._raise_by_sample(W, at, remains, variables)
+
+    def _raise_by_biases(self, W: Array, at: Evaluation) -> None:
+        """A bound from W with other biases."""
+        objective = self.objective
+        for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound's error is linear in the gradient with respect to the biases, but quadratic
             # in that of w: if nothing else is in the way, move the biases to their optimum.
             if self._near or self.reads < BIAS_STEP_READS:
                 return
             rest = gap_without_bias(objective, W, at)
-            miss = 1.0 if on_device and count else self.bias_miss  # Newton's method converges
-            if not max(2.0, miss) * rest <= max(self.tol, LEAST) * self.value:
+            if not max(2.0, self.bias_miss) * rest <= max(self.tol, LEAST) * self.value:
                 return
             self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])

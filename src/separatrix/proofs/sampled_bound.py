@@ -28,6 +28,7 @@ from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.curvature_sample import hessian_sample
 from ..penalties import L2
+from ..rows import HOST
 from .smooth_bound import (
     PenaltyAt,
     conjugate_rounding,
@@ -36,7 +37,14 @@ from .smooth_bound import (
     mean_conjugate,
     newton_in_bias,
 )
-from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE, MOST_FEATURES
+from .thresholds import (
+    BOUND_PER_FEATURE,
+    BOUND_ROWS,
+    BOUND_SHARE,
+    DEVICE_BYTES,
+    DEVICE_SHARE,
+    MOST_FEATURES,
+)
 
 DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
 RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
@@ -45,11 +53,15 @@ SPARE = 0.1  # of the tolerance: error left to Newton's method
 
 def bound_sample(objective: Objective) -> Objective | None:
     """Rows that estimate the second derivative, if they are few among all."""
-    sample, d = hessian_sample(objective, MOST_FEATURES), objective.source.n_features
+    sample, source = hessian_sample(objective, MOST_FEATURES), objective.source
     if sample is None:
         return None
-    few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
-    return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
+    if source.vectors is HOST:
+        few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * source.n_features))
+    else:
+        size = min(DEVICE_SHARE * source.n_rows, DEVICE_BYTES / source.row_bytes)
+        few = objective.sample(max(int(size), sample.source.n_rows))
+    return few if few.source.n_rows <= BOUND_SHARE * source.n_rows else None
 
 
 def share_of(sample: Objective, objective: Objective) -> float:

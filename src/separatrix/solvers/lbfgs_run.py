@@ -161,7 +161,7 @@ class LBFGSRun:
         return Step(
             vectors.to_host(iterate.weights), state() if on_host else state, at.value, at.mistakes,
             predicted_decrease=self.predicted_decrease, gradient=vectors.to_host(at.gradient),
-            variables=self.variables if on_host else None,
+            variables=self.variables,
         )  # fmt: skip
 
     def advance(self) -> None:
