@@ -280,10 +280,11 @@ class GapTracker:
         if remains is not None and is_l2(penalty) and not on_device and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         self._raise_by_biases(W, at)
-        if remains is not None and variables is not None and on_device and not self._near:
-            # Other biases take fewer reads there, and with a weak penalty the sample too many.
-            if gap_without_bias(objective, W, at) <= max(self.tol, LEAST) * self.value:
-                self._raise_by_sample(W, at, remains, variables)
+        if remains is None or variables is None or not on_device or self._near:
+            return
+        # Other biases take fewer reads there, and with a weak penalty the sample too many.
+        if gap_without_bias(objective, W, at) <= max(self.tol, LEAST) * self.value:
+            self._raise_by_sample(W, at, remains, variables)
 
     def _raise_by_biases(self, W: Array, at: Evaluation) -> None:
         """A bound from W with other biases."""
