@@ -29,13 +29,12 @@ from ..objective import Evaluation, Objective
 from ..objective.curvature_sample import hessian_sample
 from ..penalties import L2
 from ..rows import HOST
+from .balanced import gradient_without_bias, newton_in_bias
 from .smooth_bound import (
     PenaltyAt,
     conjugate_rounding,
     feasible_lower_bound,
-    gradient_without_bias,
     mean_conjugate,
-    newton_in_bias,
 )
 from .thresholds import (
     BOUND_PER_FEATURE,
@@ -48,6 +47,8 @@ from .thresholds import (
 
 DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
 RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
+NEAR_ENOUGH = 0.2  # of the tolerance: predicted decrease of a step at which to try it
+READS_OF_SAMPLE = 10.0  # that a sampled bound usually costs
 SPARE = 0.1  # of the tolerance: error left to Newton's method
 
 
@@ -62,6 +63,24 @@ def bound_sample(objective: Objective) -> Objective | None:
         size = min(DEVICE_SHARE * source.n_rows, DEVICE_BYTES / source.row_bytes)
         few = objective.sample(max(int(size), sample.source.n_rows))
     return few if few.source.n_rows <= BOUND_SHARE * source.n_rows else None
+
+
+def promising_sample(
+    objective: Objective, remains: float, enough: float, costly: bool
+) -> Objective | None:
+    """Rows for a bound within ``enough``, if J is expected to decrease by ``remains`` at most.
+
+    None if the sample has too little curvature for that, or unless ``costly`` is allowed, if the
+    bound costs more than a read of the data.
+    """
+    if not remains <= NEAR_ENOUGH * enough:
+        return None
+    sample = bound_sample(objective)
+    if sample is None:
+        return None
+    share = share_of(sample, objective)
+    cheap = costly or READS_OF_SAMPLE * share <= 1.0
+    return sample if cheap and remains <= NEAR_ENOUGH * enough * share else None
 
 
 def share_of(sample: Objective, objective: Objective) -> float:

@@ -26,7 +26,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy.special import entr
 
 from ..losses import MarginLoss
@@ -38,7 +37,6 @@ from ..penalties import Penalty
 from ..rows import HOST, VectorSpace, space_of
 from .rounding import SUMS, rounding, sum_rounding
 
-MANY_CLASSES = 100  # a factor takes a tenth of the time of singular values
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the smallest
 
 
@@ -52,45 +50,6 @@ class PenaltyAt(NamedTuple):
     def of(cls, objective: Objective, W: Array) -> PenaltyAt:
         """At W."""
         return cls(objective.penalty.value(W), objective.penalty.gradient(W))
-
-
-def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
-    """The approximate gradient with respect to w once the biases are at their optimum."""
-    row_sum = space_of(gradient, objective.source.vectors).kept(objective.row_sum)
-    mean = row_sum[:-1] / objective.source.weight_sum
-    without: Array = gradient[:, :-1] - gradient[:, -1:] * mean
-    return without
-
-
-def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
-    """The approximate gap of a bound from W if the biases were at their optimum."""
-    penalty = objective.penalty
-    if penalty.smooth:
-        return penalty.conjugate(gradient_without_bias(objective, at.gradient))
-    mean = objective.row_sum[:-1] / objective.source.weight_sum
-    there = PenaltyAt.of(objective, W)
-    G = at.gradient[:, :-1] - there.gradient[:, :-1] - at.gradient[:, -1:] * mean
-    return at.value - scaled_bound(penalty, -mean_conjugate(W, at, there), G)[0]
-
-
-def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
-    moved, space = W.copy(), space_of(W, objective.source.vectors)
-    curvature, shifts = objective.bias_curvature(W), objective.loss.shifts
-    moved[:, -1] -= space.asarray(_least_step(curvature, space.to_host(bias), shifts))
-    return moved
-
-
-def _least_step(curvature: Array, bias: Array, shifts: bool) -> Array:
-    """The shortest solution; for many classes by a Cholesky factor if there is one."""
-    k = len(curvature)
-    if k >= MANY_CLASSES and shifts:  # J does not depend on the sum of the biases
-        try:
-            definite = curvature + float(np.trace(curvature)) / k**2
-            factor = scipy.linalg.cho_factor(definite)
-            return np.asarray(scipy.linalg.cho_solve(factor, bias), dtype=np.float64)
-        except np.linalg.LinAlgError:
-            pass
-    return np.asarray(np.linalg.lstsq(curvature, bias, rcond=1e-12)[0], dtype=np.float64)
 
 
 class LowerBound(NamedTuple):

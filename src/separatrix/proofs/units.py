@@ -21,7 +21,7 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
 from ..rows import space_of
-from ..rows.standardized import exact_gradient
+from ..rows.exact_standardization import exact_gradient
 from .rounding import (
     ExactMistakes,
     ExactTangents,
