@@ -102,6 +102,9 @@ class DeviceVectors(VectorSpace):
         MOVED.append(v.size)
         return v.held.copy()
 
+    def kept(self, v):
+        return DeviceArray(np.array(v))
+
     def two_loop(self, gradient, pairs):
         q, steps = gradient.held.copy(), []
         for pair in reversed(pairs):

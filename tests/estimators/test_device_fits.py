@@ -14,7 +14,7 @@ import separatrix as sx
 from separatrix.data import Subset, device_arrays, device_source
 from separatrix.data.device_arrays import device_number, on_device
 from separatrix.rows import DenseRows
-from separatrix.rows.device import cuda
+from separatrix.rows.device import DeviceVectors, cuda
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++ to run the kernels as C++")
 
@@ -351,3 +351,30 @@ def test_cross_validation_with_labels_and_weights_on_the_device(scoring):
     theirs = sx.LinearClassifierCV(**options).fit(X, y, sample_weight=weight)
     assert ours.l2_ == theirs.l2_
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+
+
+def test_copies_of_vectors_are_read_only_and_are_not_copied_back(gpu):
+    vectors = DeviceVectors(gpu)
+    v = vectors.asarray(np.ones((2, 3)))
+    copy = vectors.to_host(v)
+    assert vectors.to_host(v) is copy
+    assert vectors.asarray(copy) is v
+    with pytest.raises(ValueError, match="read-only"):
+        copy[0, 0] = 2.0
+    constant = np.arange(3.0)
+    assert vectors.kept(constant) is vectors.kept(constant)
+    column = v[:, -1]
+    assert vectors.to_host(column) is not vectors.to_host(column)  # made for one call, not kept
+
+
+@pytest.mark.parametrize(
+    ("offsets", "indices", "expected"),
+    [
+        ([0, 0, 2, 2, 4, 4], [0, 3, 1, 2], True), ([0, 2, 4], [0, 3, 3, 2], False),
+        ([0, 2, 4], [1, 1, 0, 2], False), ([0, 0, 0], [], True), ([0, 1], [3], True),
+        ([0, 0, 3], [0, 2, 1], False), ([0, 1, 2, 3], [3, 2, 1], True),
+    ],
+)  # fmt: skip
+def test_columns_of_csr_must_increase_in_every_row(gpu, offsets, indices, expected):
+    given = (gpu.upload(np.array(each, np.int64)) for each in (indices, offsets))
+    assert device_arrays._increasing(gpu, *given) is expected

@@ -9,6 +9,10 @@ from device_rows import MOVED, SPACE, DeviceArray, DeviceSource
 
 import separatrix as sx
 from separatrix.data.wrapped import SomeFeatures
+from separatrix.proofs.balanced import gap_without_bias, newton_in_bias
+from separatrix.proofs.rounding import rounding
+from separatrix.proofs.sampled_bound import SampledBound
+from separatrix.proofs.smooth_bound import smooth_lower_bound
 from separatrix.rows import HOST, DenseRows, StandardizedRows
 from separatrix.solvers import lbfgs_run
 from separatrix.solvers.lbfgs_run import LBFGSRun
@@ -66,8 +70,8 @@ def test_fits_report_arrays_of_the_host_and_continue_from_them(k):
     steps = sx.LBFGS().steps(there, np.zeros(there.shape), rng)
     seen = [next(steps) for _ in range(6)]
     check = sx.LBFGS().expected_state(there)
-    check("state", seen[2].state)  # plain arrays and numbers
-    again = sx.LBFGS().steps(there, np.zeros(there.shape), rng, seen[2].state)
+    check("state", seen[2].saved)  # plain arrays and numbers
+    again = sx.LBFGS().steps(there, np.zeros(there.shape), rng, seen[2].saved)
     for step in seen[3:]:
         assert np.array_equal(next(again).weights, step.weights)
 
@@ -105,3 +109,44 @@ def test_triangular_systems_of_the_host(trans, count, dtype, order):
 def test_a_singular_triangular_factor():
     with pytest.raises(np.linalg.LinAlgError, match="class 1"):
         HOST.solve_triangular([np.eye(2), np.diag([1.0, 0.0])], np.ones((2, 2)), 0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "k"), [("logistic", 2), ("logistic", 4), ("squared_hinge", 2), ("squared_hinge", 4)]
+)
+def test_bounds_on_the_device_are_those_of_the_host(loss, k):
+    there, here = objectives(loss, k)
+    rng = np.random.default_rng(k)
+    least = sx.minimize(here, sx.LBFGS(), stop=sx.Stop(tol=1e-10)).objective
+    for scale in (0.0, 0.1, 3.0):
+        W = scale * rng.standard_normal(here.shape)
+        at = here.value_and_gradient(W)
+        W_there, at_there = SPACE.asarray(W), at._replace(gradient=SPACE.asarray(at.gradient))
+        found = [smooth_lower_bound(here, W, at), smooth_lower_bound(there, W_there, at_there)]
+        assert found[1].value == pytest.approx(found[0].value, rel=1e-11, abs=1e-14)
+        assert found[1].value - found[1].allowance <= least
+        sizes = [rounding(each, v, 1.0) for each, v in ((here, W), (there, W_there))]
+        assert sizes[1] == pytest.approx(sizes[0], rel=1e-12)
+        gaps = [gap_without_bias(here, W, at), gap_without_bias(there, W_there, at_there)]
+        assert gaps[1] == pytest.approx(gaps[0], rel=1e-11)
+        moved = [
+            newton_in_bias(here, W, at.gradient[:, -1]),
+            newton_in_bias(there, W_there, at_there.gradient[:, -1]),
+        ]
+        np.testing.assert_allclose(moved[1].held, moved[0], rtol=1e-9, atol=1e-12)
+
+
+def test_a_sampled_bound_on_the_device_is_below_the_minimum():
+    there, here = objectives("logistic", 4, n=5000)
+    least = sx.minimize(here, sx.LBFGS(), stop=sx.Stop(tol=1e-12)).objective
+    run = LBFGSRun.start(sx.LBFGS(), there, np.zeros(there.shape))
+    for _ in range(12):
+        run.advance()
+    sample = there.sample(1250)
+    at = run.iterate.at
+    problem = SampledBound(there, sample, run.iterate.weights, at, run.variables)
+    before = problem.bound
+    bound, allowance = problem.climb(1e-9 * at.value, 1e3)
+    assert before < bound
+    assert bound - allowance <= least <= at.value
+    assert at.value - bound < 0.1 * (at.value - before)

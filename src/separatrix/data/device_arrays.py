@@ -256,14 +256,16 @@ def _sparse_parts(X: Any) -> tuple[Any, Any, Any] | None:
 def _sparse(device: Device, X: Any, parts: tuple[Any, Any, Any]) -> DeviceRows:
     data, indices, offsets = map(device.adopt, parts)
     kind = _kind(data, ("float64", "float32"))
-    indptr = device.download(offsets).astype(np.int64)
+    # Copies: the caller may write to theirs.
+    offsets, indptr = offsets.astype(np.int64), device.download(offsets).astype(np.int64)
     n, d = map(int, X.shape)
-    if len(indptr) != n + 1 or indptr[0] or indptr[-1] != len(data) or np.any(np.diff(indptr) < 0):
+    whole = len(indptr) == n + 1 and not indptr[0] and indptr[-1] == len(data) == len(indices)
+    if not whole or bool(np.any(offsets[1:] < offsets[:-1])):
         raise ValueError("X is an inconsistent CSR matrix: its offsets do not match its values")
     if len(data) and not 0 <= int(indices.min()) <= int(indices.max()) < d:
         raise ValueError(f"X is an inconsistent CSR matrix: a column is not between 0 and {d - 1}")
-    rows = DeviceCsrRows(device, data, indices, indptr, d, kind)
-    if not _increasing(device, indices, indptr):
+    rows = DeviceCsrRows(device, data, indices, indptr, d, kind, offsets=offsets)
+    if not _increasing(device, indices, offsets):
         log.info("columns of X are not in order or repeated: copied once through the host")
         matrix = rows.home().as_scipy()
         matrix.sum_duplicates()
@@ -271,13 +273,9 @@ def _sparse(device: Device, X: Any, parts: tuple[Any, Any, Any]) -> DeviceRows:
     return rows
 
 
-def _increasing(device: Device, indices: Any, indptr: AnyArray) -> bool:
+def _increasing(device: Device, indices: Any, offsets: Any) -> bool:
     """Whether columns increase within every row."""
-    if len(indices) < 2:
-        return True
-    falls = (indices[1:] <= indices[:-1]).astype(np.int8)
-    starts = indptr[1:-1]
-    starts = starts[(starts > 0) & (starts < len(indices))] - 1
-    if len(starts):
-        falls[device.upload(starts)] = 0
+    falls = device.zeros((len(indices) + 1,), np.int8)
+    falls[1:-1] = indices[1:] <= indices[:-1]
+    falls[offsets] = 0  # where rows begin and end
     return not int(falls.max())

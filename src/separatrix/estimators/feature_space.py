@@ -21,21 +21,21 @@ class FeatureSpace(WeightSpace):
 
     def norm(self, step: Step) -> float:
         """Norm of the weights; 0 if a kernel is not an inner product."""
-        square = float(np.vdot(step.weights, step.state["scores"]))
+        square = float(np.vdot(step.weights, step.saved["scores"]))
         return float(np.sqrt(square)) if not square < 0.0 else 0.0
 
     def distance(self, step: Step, before: Step) -> float:
         """Norm of the difference."""
-        scores = step.state["scores"] - before.state["scores"]
+        scores = step.saved["scores"] - before.saved["scores"]
         return float(np.sqrt(max(0.0, float(np.vdot(step.weights - before.weights, scores)))))
 
     def position(self, step: Step) -> Array:
-        scores: Array = step.state["scores"]
+        scores: Array = step.saved["scores"]
         return scores
 
     def seen(self, step: Step) -> Step:
         """The step with its scores."""
-        return Step(step.weights, {"scores": step.state["scores"]}, step.objective)
+        return Step(step.weights, {"scores": step.saved["scores"]}, step.objective)
 
     def expected_state(self, shape: tuple[int, ...]) -> Check:
         """Check for scores, as many as coefficients."""

@@ -20,7 +20,9 @@ from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..penalties import is_l2
+from ..rows import HOST
 from . import free_features
+from .balanced import gap_without_bias, newton_in_bias
 from .iterates import Iterate, StartAscent
 from .nonsmooth_bound import nonsmooth_lower_bound
 from .rounding import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
@@ -28,8 +30,6 @@ from .sampled_bound import SampledBound, promising_sample
 from .smooth_bound import (
     PenaltyAt,
     feasible_lower_bound,
-    gap_without_bias,
-    newton_in_bias,
     smooth_lower_bound,
 )
 from .units import GivenUnits, canonical
@@ -243,13 +243,28 @@ class GapTracker:
         if at is None:
             self.reads -= 1
             at = objective.value_and_gradient(W)
+        penalty = objective.penalty
+        on_device = is_l2(penalty) and penalty.coercive and objective.source.vectors is not HOST
+        if on_device:  # the bound takes some twenty vectors of the size of the weights
+            asarray = objective.source.vectors.asarray
+            W, at = asarray(W), at._replace(gradient=asarray(at.gradient))
         self._at(W, at.value)
         if not objective.penalty.coercive:
             self._raise_with_free_features(W, at)
             return
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and is_l2(objective.penalty) and not self._near:
+        if remains is not None and is_l2(penalty) and not on_device and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
+        self._raise_by_biases(W, at)
+        if remains is None or variables is None or not on_device or self._near:
+            return
+        # Other biases take fewer reads there, and with a weak penalty the sample too many.
+        if gap_without_bias(objective, W, at) <= max(self.tol, LEAST) * self.value:
+            self._raise_by_sample(W, at, remains, variables)
+
+    def _raise_by_biases(self, W: Array, at: Evaluation) -> None:
+        """A bound from W with other biases."""
+        objective = self.objective
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound's error is linear in the gradient with respect to the biases, but quadratic
             # in that of w: if nothing else is in the way, move the biases to their optimum.

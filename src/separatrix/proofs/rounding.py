@@ -23,7 +23,7 @@ from ..numeric.dot import dot, pair_difference
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
-from ..rows import DenseRows
+from ..rows import HOST, DenseRows, space_of
 
 ROUNDINGS = 10  # of a sum of non-negative terms over rows, in units of ``Source.rounding``
 SUMS = ROUNDINGS * EPS  # relative error of such a sum in double precision
@@ -42,8 +42,13 @@ def size_of_scores(objective: Objective, W: Array) -> float:
         if W[:, :-1].any():
             return np.inf
         return float((np.abs(W[:, -1]) + objective.offset_size).max())
-    # Without BLAS, whose threads cost more than the products for a few classes.
-    sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W]) + objective.offset_size
+    space = space_of(W, objective.source.vectors)
+    if space is HOST:
+        # Without BLAS, whose threads cost more than the products for a few classes.
+        sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
+    else:
+        sizes = space.to_host(np.abs(W[:, :-1]) @ space.kept(size) + np.abs(W[:, -1]))
+    sizes = sizes + objective.offset_size
     joint = by_differences(objective.loss)
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
@@ -72,7 +77,8 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
         # Cauchy-Schwarz: a rougher bound than from the moments, which take a read.
         joint = by_differences(objective.loss)
         square = _with_cancelling(objective, square)
-        biases = np.abs(W[:, -1]) + objective.offset_size
+        own = space_of(W, objective.source.vectors).to_host(W[:, -1])
+        biases = np.abs(own) + objective.offset_size
         size = math.sqrt(dot(W, W) * square) + float(np.hypot.reduce(biases))
         least = unit * (2.0 * size if joint else size)
     if not least <= max(EXACT * abs(value), little):

@@ -29,15 +29,21 @@ from ..objective import Evaluation, Objective
 from ..objective.curvature_sample import hessian_sample
 from ..penalties import L2
 from ..rows import HOST
+from .balanced import gradient_without_bias, newton_in_bias
 from .smooth_bound import (
     PenaltyAt,
     conjugate_rounding,
     feasible_lower_bound,
-    gradient_without_bias,
     mean_conjugate,
-    newton_in_bias,
 )
-from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE, MOST_FEATURES
+from .thresholds import (
+    BOUND_PER_FEATURE,
+    BOUND_ROWS,
+    BOUND_SHARE,
+    DEVICE_BYTES,
+    DEVICE_SHARE,
+    MOST_FEATURES,
+)
 
 DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
 RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
@@ -48,11 +54,15 @@ SPARE = 0.1  # of the tolerance: error left to Newton's method
 
 def bound_sample(objective: Objective) -> Objective | None:
     """Rows that estimate the second derivative, if they are few among all."""
-    sample, d = hessian_sample(objective, MOST_FEATURES), objective.source.n_features
+    sample, source = hessian_sample(objective, MOST_FEATURES), objective.source
     if sample is None:
         return None
-    few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
-    return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
+    if source.vectors is HOST:
+        few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * source.n_features))
+    else:
+        size = min(DEVICE_SHARE * source.n_rows, DEVICE_BYTES / source.row_bytes)
+        few = objective.sample(max(int(size), sample.source.n_rows))
+    return few if few.source.n_rows <= BOUND_SHARE * source.n_rows else None
 
 
 def promising_sample(
@@ -64,8 +74,6 @@ def promising_sample(
     bound costs more than a read of the data.
     """
     if not remains <= NEAR_ENOUGH * enough:
-        return None
-    if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
         return None
     sample = bound_sample(objective)
     if sample is None:

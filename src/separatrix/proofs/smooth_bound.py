@@ -26,7 +26,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy.special import entr
 
 from ..losses import MarginLoss
@@ -35,9 +34,9 @@ from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..penalties import Penalty
+from ..rows import HOST, VectorSpace, space_of
 from .rounding import SUMS, rounding, sum_rounding
 
-MANY_CLASSES = 100  # a factor takes a tenth of the time of singular values
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the smallest
 
 
@@ -51,43 +50,6 @@ class PenaltyAt(NamedTuple):
     def of(cls, objective: Objective, W: Array) -> PenaltyAt:
         """At W."""
         return cls(objective.penalty.value(W), objective.penalty.gradient(W))
-
-
-def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
-    """The approximate gradient with respect to w once the biases are at their optimum."""
-    mean = objective.row_sum[:-1] / objective.source.weight_sum
-    without: Array = gradient[:, :-1] - gradient[:, -1:] * mean
-    return without
-
-
-def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
-    """The approximate gap of a bound from W if the biases were at their optimum."""
-    penalty = objective.penalty
-    if penalty.smooth:
-        return penalty.conjugate(gradient_without_bias(objective, at.gradient))
-    mean = objective.row_sum[:-1] / objective.source.weight_sum
-    there = PenaltyAt.of(objective, W)
-    G = at.gradient[:, :-1] - there.gradient[:, :-1] - at.gradient[:, -1:] * mean
-    return at.value - scaled_bound(penalty, -mean_conjugate(W, at, there), G)[0]
-
-
-def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
-    moved = W.copy()
-    moved[:, -1] -= _least_step(objective.bias_curvature(W), bias, objective.loss.shifts)
-    return moved
-
-
-def _least_step(curvature: Array, bias: Array, shifts: bool) -> Array:
-    """The shortest solution; for many classes by a Cholesky factor if there is one."""
-    k = len(curvature)
-    if k >= MANY_CLASSES and shifts:  # J does not depend on the sum of the biases
-        try:
-            definite = curvature + float(np.trace(curvature)) / k**2
-            factor = scipy.linalg.cho_factor(definite)
-            return np.asarray(scipy.linalg.cho_solve(factor, bias), dtype=np.float64)
-        except np.linalg.LinAlgError:
-            pass
-    return np.asarray(np.linalg.lstsq(curvature, bias, rcond=1e-12)[0], dtype=np.float64)
 
 
 class LowerBound(NamedTuple):
@@ -183,7 +145,7 @@ def _bound_of_columns(
     if least < SMALLEST_NORMAL:  # already balanced
         return scaled_bound(penalty, -conjugate, G)
     loss, count = _binary(objective), light[:, -1]
-    V = G + _missing_gradient(bias, light)
+    V = G + _missing_gradient(bias, light, HOST)
     shares = np.append(_shares(least)[:, 0], least)
     most = penalty.dual_scale(V)
     scales = np.append(1.0 - shares[:-1], penalty.dual_scale(V, -conjugate) if penalty.l2 else most)
@@ -269,21 +231,20 @@ def _shares(least: float) -> Array:
 
 def _of_probabilities(objective: Objective, bias: Array) -> Mixtures:
     """Softmax: probabilities q, the same for all rows, that match the class counts."""
-    sums, offset = (
-        each / objective.source.weight_sum
-        for each in (objective.class_sums, np.array(objective.offset_sums[:2]))
-    )
-    counts, means = sums[:, -1], sums[:, :-1]
+    space, total = space_of(bias, objective.source.vectors), objective.source.weight_sum
+    sums, offset = space.kept(objective.class_sums) / total, objective.offset_sums[:2]
+    counts, means = space.to_host(sums[:, -1]), sums[:, :-1]
+    here, bias = bias, space.to_host(bias)
     least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
     if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
-    shares, mean = _shares(least), means.sum(axis=0)
+    shares, mean = _shares(least), np.sum(means, axis=0)
     q = np.maximum(counts - (1.0 - shares) / shares * bias, 0.0)
     levels = -entr(q).sum(axis=1)
     if objective.source.has_offset:  # of which the slopes, q less 1 for the own class, are factors
-        own, total = offset
+        own, total = np.array(offset) / total
         levels += _up(own.sum() - q @ total, np.abs(own).sum() + q @ np.abs(total))
-    missing, rest = -bias[:, None] * mean, counts[:, None] * mean - means
+    missing, rest = -here[:, None] * mean, sums[:, -1:] * mean - means
     return Mixtures(shares[:, 0].tolist(), levels.tolist(), missing, rest)
 
 
@@ -299,23 +260,26 @@ def _of_columns(objective: Objective, bias: Array) -> Mixtures:
     loss, (least, light) = _binary(objective), _light_sides(objective, bias)
     if least < SMALLEST_NORMAL:  # already balanced
         return UNMIXED
-    shares, count = _shares(least), light[:, -1]
+    space, shares = space_of(bias, objective.source.vectors), _shares(least)
+    bias, count = space.to_host(bias), space.to_host(light[:, -1])
     alpha = _missing_alpha(shares, bias, count)
     levels = loss.conjugate(alpha) @ count + _levels_of_offset(objective, bias, alpha)
-    return Mixtures(shares[:, 0].tolist(), levels.tolist(), _missing_gradient(bias, light), 0.0)
+    missing = _missing_gradient(bias, light, space)
+    return Mixtures(shares[:, 0].tolist(), levels.tolist(), missing, 0.0)
 
 
 def _light_sides(objective: Objective, bias: Array) -> tuple[float, Array]:
     """The smallest share of class-wise alphas that balances, and the sums over their sides."""
-    C = objective.source.weight_sum
-    sums = objective.class_sums / C
-    total = objective.row_sum / C if objective.source.multilabel else sums.sum(axis=0)
+    C, space = objective.source.weight_sum, space_of(bias, objective.source.vectors)
+    sums = space.kept(objective.class_sums) / C
+    multilabel = objective.source.multilabel
+    total = space.kept(objective.row_sum) / C if multilabel else np.sum(sums, axis=0)
     ones = sums[1:] if len(bias) == 1 else sums
-    without, having = objective.loss.side_weights[:, :, None]
+    without, having = map(space.asarray, objective.loss.side_weights[:, :, None])
     # A negative derivative with respect to the bias: too much alpha on the +1 side.
     light = np.where((bias < 0.0)[:, None], without * (total - ones), having * ones)
-    size = np.abs(bias)
-    least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
+    size, count = np.abs(space.to_host(bias)), space.to_host(light[:, -1])
+    least = np.max(size / (count + size), where=size != 0.0, initial=0.0)
     return float(least), light
 
 
@@ -342,8 +306,9 @@ def _up(levels: Array, sizes: Array) -> Array:
     return raised
 
 
-def _missing_gradient(bias: Array, light: Array) -> Array:
+def _missing_gradient(bias: Array, light: Array, space: VectorSpace) -> Array:
     """What alphas on the light sides add to a gradient with these derivatives for the biases."""
-    count = light[:, -1]
+    count = space.to_host(light[:, -1])
     missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
-    return -missing[:, None] * light[:, :-1]
+    added: Array = -space.asarray(missing)[:, None] * light[:, :-1]
+    return added

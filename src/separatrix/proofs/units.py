@@ -20,6 +20,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
+from ..rows import space_of
 from ..rows.exact_standardization import exact_gradient
 from .rounding import (
     ExactMistakes,
@@ -101,6 +102,7 @@ class GivenUnits:
         scaling, features = self.standardization, self.features
         if scaling is None or features is None:
             return 0.0
+        W = space_of(W, self.objective.source.vectors).to_host(W)
         size = features.left(np.append(np.abs(scaling.mean) / scaling.scale[:-1], 1.0)[None])[0]
         sizes = np.array([dot(np.abs(w), size) for w in W])
         joint = by_differences(self.objective.loss)

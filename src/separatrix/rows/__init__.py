@@ -8,7 +8,7 @@ from .host import HostRows
 from .offset import OffsetRows, widened, with_offset
 from .standardized import StandardizedRows
 from .standardizer import Standardizer
-from .vectors import HOST, VectorSpace
+from .vectors import HOST, VectorSpace, space_of
 from .visits import Visits
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "concatenate_rows",
     "host_rows_of",
     "rows_of",
+    "space_of",
     "widened",
     "with_offset",
 ]

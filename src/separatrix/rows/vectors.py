@@ -31,6 +31,10 @@ class VectorSpace(ABC):
         """A vector of this space as an array in main memory."""
 
     @abstractmethod
+    def kept(self, v: Array) -> Any:
+        """An array of the host that never changes, as one of this space; its copy is kept."""
+
+    @abstractmethod
     def two_loop(self, gradient: Any, pairs: Sequence[loops.CurvaturePair]) -> tuple[Any, float]:
         """The direction of L-BFGS and the slope along it: see :func:`loops.two_loop`."""
 
@@ -50,6 +54,10 @@ class HostVectors(VectorSpace):
         return v
 
     def to_host(self, v: AnyArray) -> AnyArray:
+        """The array itself."""
+        return v
+
+    def kept(self, v: Array) -> Array:
         """The array itself."""
         return v
 
@@ -77,3 +85,8 @@ class HostVectors(VectorSpace):
 
 
 HOST = HostVectors()
+
+
+def space_of(v: Any, vectors: VectorSpace) -> VectorSpace:
+    """Where an array lives that is in main memory or in ``vectors``."""
+    return HOST if isinstance(v, np.ndarray) else vectors

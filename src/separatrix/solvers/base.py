@@ -42,8 +42,10 @@ class Step(NamedTuple):
 
     weights: Array
     """(k, d + 1), bias last."""
-    state: State
-    """Arrays and numbers, or lists of them, from which ``steps`` continues, bit for bit."""
+    state: State | Callable[[], State]
+    """Arrays and numbers, or lists of them, from which ``steps`` continues, bit for bit.
+
+    A function that returns them if they are on a device: see ``saved``."""
     objective: float | None = None
     """J if known without another read: online, measured during the pass, or at its start."""
     mistakes: float | None = None
@@ -80,9 +82,15 @@ class Step(NamedTuple):
     step_size: float | None = None
     """Factor of the gradient, likewise, and for batch solvers with a given step size."""
 
+    @property
+    def saved(self) -> State:
+        """The state in main memory."""
+        return self.state() if callable(self.state) else self.state
+
     def read_only(self) -> Step:
         """A read-only view: callbacks cannot change what the solver continues from."""
-        shown = (locked(getattr(self, name)) for name in self._fields)
+        step = self._replace(state=self.saved)
+        shown = (locked(getattr(step, name)) for name in self._fields)
         return Step(*shown)
 
 

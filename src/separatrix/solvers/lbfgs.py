@@ -143,12 +143,12 @@ class LBFGS(Solver):
             return None
         run = LBFGSRun.start(self, float32, W)
         first, lowest, before = run.iterate.at.value, np.inf, 0.0
-        reached: Step | None = None
+        reached: LBFGSIterate | None = None
         try:
             for count in range(MOST_FLOAT32_STEPS):
                 if count:
                     run.advance()
-                    reached = run.step()
+                    reached = run.iterate
                 J, left = run.iterate.at.value, run.predicted_decrease
                 slow = mean_pace(run.iterate.recent_decrements) < SLOW
                 near = left <= (FLOAT32_ROUNDING if slow else ONE_STEP) * J
@@ -159,7 +159,8 @@ class LBFGS(Solver):
             run.leave_float32(objective)
         except Interrupted:
             if reached is not None:
-                yield Step(reached.weights, reached.state)
+                state = reached.to_state(run.vectors)
+                yield Step(state["weights"], state)
             raise
         if not run.iterate.at.value <= first + FLOAT32_ROUNDING * abs(first):
             return None

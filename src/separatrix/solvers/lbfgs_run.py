@@ -7,6 +7,7 @@ passes through the host, except for the weights and the gradient that a step rep
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -154,12 +155,13 @@ class LBFGSRun:
         return -0.5 * self.slope
 
     def step(self) -> Step:
-        at, vectors = self.iterate.at, self.vectors
-        state = self.iterate.to_state(vectors)
+        iterate, at, vectors = self.iterate, self.iterate.at, self.vectors
+        state = partial(iterate.to_state, vectors)
+        on_host = vectors is HOST
         return Step(
-            state["weights"], state, at.value, at.mistakes,
-            predicted_decrease=self.predicted_decrease, gradient=state["gradient"],
-            variables=self.variables if vectors is HOST else None,
+            vectors.to_host(iterate.weights), state() if on_host else state, at.value, at.mistakes,
+            predicted_decrease=self.predicted_decrease, gradient=vectors.to_host(at.gradient),
+            variables=self.variables,
         )  # fmt: skip
 
     def advance(self) -> None:

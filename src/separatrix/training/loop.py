@@ -153,8 +153,9 @@ class Loop:
         """The last step, the state of the rules, history and clock, as arrays and numbers."""
         step = None
         if self.step is not None:
-            kept = ("weights", "state", "objective", "mistakes", "average")
+            kept = ("weights", "saved", "objective", "mistakes", "average")
             step = {name: getattr(self.step, name) for name in kept}
+            step["state"] = step.pop("saved")
         known = [info[1:] for info in self.infos]
         return {
             "step": step, "rules": self.rules.to_state(), "seconds": self.seconds,

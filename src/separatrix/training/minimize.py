@@ -211,7 +211,7 @@ def minimize(
         kept, kept_at = early.best, None
     if not stop.prove:
         kept = canonical(objective, kept)
-        return Result(kept, step.weights, step.state, why, infos, None, early=early)
+        return Result(kept, step.weights, step.saved, why, infos, None, early=early)
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short online steps prove nothing
         moved = step.weights - rules.earlier.weights
@@ -219,7 +219,7 @@ def minimize(
     with np.errstate(over="ignore", invalid="ignore"):  # an error names what overflowed
         end = ending(objective, passes, kept, kept_at, why, gap, units())
     return Result(
-        end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway, early
+        end.weights, step.weights, step.saved, end.stop, infos, end.value, gap, end.runaway, early
     )
 
 

@@ -134,7 +134,7 @@ class Run:
             begin = getattr(callback, "begin", None)
             if begin is not None:
                 begin(self)
-        return None if self.loop.step is None else self.loop.step.state
+        return None if self.loop.step is None else self.loop.step.saved
 
 
 def settings_of(

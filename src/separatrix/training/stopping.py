@@ -296,7 +296,7 @@ class StoppingRules:
 def _step_state(step: Step | None) -> State | None:
     if step is None:
         return None
-    return {"weights": step.weights, "state": step.state, "objective": step.objective}
+    return {"weights": step.weights, "state": step.saved, "objective": step.objective}
 
 
 def _step(saved: State | None) -> Step | None:

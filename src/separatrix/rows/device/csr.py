@@ -96,11 +96,12 @@ class DeviceCsrRows(DeviceRows):
         kind: str,
         residents: Residents | None = None,
         turned: dict[tuple[int, int], Transposed] | None = None,
+        offsets: Any | None = None,
     ) -> None:
         super().__init__(device, residents)
         self.data, self.indices, self.kind = data, indices, kind
         self.indptr, self.n_features = indptr.astype(np.int64, copy=False), n_features
-        self.offsets = device.upload(self.indptr)
+        self.offsets = device.upload(self.indptr) if offsets is None else offsets
         self.turned: dict[tuple[int, int], Transposed] = {} if turned is None else turned
 
     # ---- storage -----------------------------------------------------------------------------
@@ -156,7 +157,7 @@ class DeviceCsrRows(DeviceRows):
             return self
         return DeviceCsrRows(
             self.device, self.data, self.indices, self.indptr[start : stop + 1], self.n_features,
-            self.kind, self.residents, self.turned,
+            self.kind, self.residents, self.turned, self.offsets[start : stop + 1],
         )  # fmt: skip
 
     def take(self, at: Ints) -> DeviceCsrRows:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...loops import CurvaturePair
-from ...numeric.types import AnyArray
+from ...numeric.types import AnyArray, Array
 from ..vectors import HOST, VectorSpace
 from .device import Device
 from .thresholds import HOST_WEIGHTS, HOST_WIDTH
 
 COPIES = 32  # vectors whose copies are kept: more than a step of L-BFGS reports
+CONSTANTS = 4  # arrays of the host whose copies are kept: sums over classes and over rows
 
 
 class DeviceVectors(VectorSpace):
@@ -22,6 +23,7 @@ class DeviceVectors(VectorSpace):
     def __init__(self, device: Device) -> None:
         self.device = device
         self._copies: list[tuple[Any, AnyArray]] = []
+        self._constants: list[tuple[AnyArray, Any]] = []
 
     def unless_few(self, shape: tuple[int, int]) -> VectorSpace:
         """This space, or main memory for weights of which each launch of a kernel takes longer."""
@@ -29,18 +31,35 @@ class DeviceVectors(VectorSpace):
         return HOST if k * width <= HOST_WEIGHTS and width <= HOST_WIDTH else self
 
     def asarray(self, v: Any) -> Any:
-        """The vector itself, or a copy of one of the host."""
-        return self.device.upload(v) if isinstance(v, np.ndarray) else v
+        """The vector itself, or that of which the array of the host is a copy, or a copy of it."""
+        if not isinstance(v, np.ndarray):
+            return v
+        for known, copy in self._copies:
+            if copy is v:
+                return known
+        return self.device.upload(v)
 
     def to_host(self, v: Any) -> AnyArray:
-        """A copy in main memory; pairs of L-BFGS, which stay the same, are copied once."""
+        """A copy in main memory, read-only; vectors that stay the same are copied once."""
         if isinstance(v, np.ndarray):
             return v
+        if v.ndim == 1:  # a column of weights, made for this call
+            return self.device.download(v)
         for known, copy in self._copies:
             if known is v:
                 return copy
         copy = self.device.download(v)
+        copy.flags.writeable = False
         self._copies = [*self._copies, (v, copy)][-COPIES:]
+        return copy
+
+    def kept(self, v: Array) -> Any:
+        """A copy that is made once."""
+        for known, copy in self._constants:
+            if known is v:
+                return copy
+        copy = self.device.upload(v)
+        self._constants = [*self._constants, (v, copy)][-CONSTANTS:]
         return copy
 
     def two_loop(self, gradient: Any, pairs: Sequence[CurvaturePair]) -> tuple[Any, float]:
