@@ -79,14 +79,6 @@ class AllOrNothing:
             self._estimator.__dict__ = self._before
 
 
-def _zeros(objective: Objective) -> Array:
-    """Weights of 0; with an offset the biases take back its mean, which may be far from 0."""
-    W = np.zeros(objective.shape)
-    if objective.intercept and objective.source.has_offset:
-        W[:, -1] = -objective.offset_sums.total / objective.source.weight_sum
-    return W
-
-
 class LinearModel(TrainingRows):
     """A linear classifier, with any training method."""
 
@@ -239,8 +231,8 @@ class LinearModel(TrainingRows):
             W = given_start(self, objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
-        if start == "zeros":
-            return _zeros(objective)
+        if start == "zeros":  # a perceptron changes what its offset gets wrong, and nothing else
+            return np.zeros(objective.shape) if objective.loss.homogeneous else objective.zeros
         if start == "sum":
             return objective.signed_row_sum()
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)

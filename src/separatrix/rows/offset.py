@@ -6,16 +6,19 @@ product that is linear in the weights. These are passed on to the rows without t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..loops import MulticlassEpochResult, PassResult, RoundResult
+from ..losses import MarginLoss
 from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
-from .base import Rows, Storage
+from .base import Rows, Storage, Visits
 from .given import concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
 
@@ -34,10 +37,7 @@ def widened(rows: Rows, n_features: int) -> Rows:
 
 
 class OffsetRows(Rows):
-    """Rows of any storage in main memory, and numbers (n, k) that are added to their scores.
-
-    They offer sums, and no visits row by row: the compiled passes know no offset.
-    """
+    """Rows of any storage in main memory, and numbers (n, k) that are added to their scores."""
 
     __slots__ = ("_offset", "given")
 
@@ -51,6 +51,16 @@ class OffsetRows(Rows):
     @property
     def without_offset(self) -> Rows:
         return self.given
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the given rows can be visited."""
+        return self.given.visitable
+
+    @property
+    def visits(self) -> Visits:
+        """Visits to the given rows, with the offset in every score."""
+        return OffsetVisits(self.given.visits, self._offset)
 
     # ---- storage -----------------------------------------------------------------------------
 
@@ -194,3 +204,35 @@ class OffsetRows(Rows):
         dtype: DTypeLike = np.float64,
     ) -> Array:
         return self.given.gram(weight, standardization, dtype)
+
+
+class OffsetVisits(Visits):
+    """Visits row by row to rows with an offset (n, k)."""
+
+    __slots__ = ("given", "offset")
+
+    def __init__(self, given: Visits, offset: Array) -> None:
+        self.given, self.offset = given, offset
+
+    def screening_state(self, k: int) -> None:
+        """None: the bounds by which the perceptron skips rows know no offset."""
+        return None
+
+    @property
+    def online_pass(self) -> Callable[..., PassResult]:
+        return partial(self.given.online_pass, offset=self.offset)
+
+    def ascent_round(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
+    ) -> RoundResult:
+        own = self.offset[:, 0]  # of two classes, and contiguous
+        return self.given.ascent_round(y, loss, alpha, w, active, offset=own, **numbers)
+
+    def multiclass_epoch(
+        self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> MulticlassEpochResult:
+        return self.given.multiclass_epoch(y, alpha, lines, order, offset=self.offset, **numbers)
+
+    def columns(self, features: Ints, means: Array) -> Any:
+        """Some features, which have no offset."""
+        return self.given.columns(features, means)
