@@ -162,14 +162,6 @@ def test_diagnose_refuses_a_model_with_an_offset():
         diagnose(clf, X, y)
 
 
-def test_an_export_refuses_a_model_with_an_offset(tmp_path):
-    X, y, offset = table(9)
-    clf = LinearClassifier(l2=1e-2).fit(X, y, offset=offset)
-    with pytest.raises(ValueError, match="an export has no input for it"):
-        export(clf, tmp_path / "model.json", to="json")
-    assert not list(tmp_path.iterdir())
-
-
 def test_profile_intervals_have_the_offset():
     X, y, offset = table(10)
     clf = LinearClassifier(**EXACT).fit(X, y, offset=offset)
