@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import ArraySource, LinearClassifier, certify, diagnose, export, inference
+from separatrix import ArraySource, LinearClassifier, certify, diagnose, inference
 
 sm = pytest.importorskip("statsmodels.api")
 

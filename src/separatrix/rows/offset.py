@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..loops import MulticlassEpochResult, PassResult, RoundResult
+from ..loops import MulticlassEpochResult, PassResult, RoundResult, ScreeningState
 from ..losses import MarginLoss
 from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
@@ -214,7 +214,7 @@ class OffsetVisits(Visits):
     def __init__(self, given: Visits, offset: Array) -> None:
         self.given, self.offset = given, offset
 
-    def screening_state(self, k: int) -> None:
+    def screening_state(self, k: int) -> ScreeningState | None:
         """None: the bounds by which the perceptron skips rows know no offset."""
         return None
 

@@ -294,8 +294,8 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         """Factorise the system with one unknown per row."""
         root = np.sqrt(self.share / curvature)
         system = root[:, None] * self.products * root
-        intercept = self.objective.intercept
-        return RowSpaceSystem(system, root, self.source, self.l2, intercept, min_pivot=0.0).solve
+        rows, intercept = self.source.without_offset, self.objective.intercept
+        return RowSpaceSystem(system, root, rows, self.l2, intercept, min_pivot=0.0).solve
 
     def _evaluate_gap(self) -> None:
         """J and the bound, and the gradient with respect to the weights at these alphas."""
