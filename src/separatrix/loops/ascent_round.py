@@ -92,6 +92,6 @@ def ascent_round(
             rows, number_of(loss), y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
             careful, identified, stands_out, gap, *((None, None) if history is None else history),
-            offset,
+            offset=offset,
         )
     )  # fmt: skip
