@@ -87,11 +87,11 @@ def ascent_round(
     alphas (all but ``identified`` per free one) are inside their bounds. The ``offset`` (n,) is
     added to the scores. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
     """
+    steps, moves = (None, None) if history is None else history
     return RoundResult(
         *_loops.ascent_round(
             rows, number_of(loss), y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
-            careful, identified, stands_out, gap, *((None, None) if history is None else history),
-            offset=offset,
+            careful, identified, stands_out, gap, steps, moves, offset,
         )
     )  # fmt: skip
