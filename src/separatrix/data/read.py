@@ -297,11 +297,6 @@ def _by_workers(
     else:
         reading = _with_roles(reading_of(like), given)
     known = options if reading is None else reading.encoding
-    if known is not None and known.offset is not None:
-        raise ValueError(
-            f"offset={known.offset!r} is not for {what_for}: read the files without engine=, or "
-            "pass arrays"
-        )
     if known is not None and isinstance(known.target, tuple):
         raise ValueError(
             f"several targets are not for {what_for}: name one, or read the files without engine="

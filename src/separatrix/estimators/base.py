@@ -114,10 +114,11 @@ class LinearModel(TrainingRows):
         settings = self._checked_settings()
         for name in ("decision_", "intercept_flic_"):
             self.__dict__.pop(name, None)
-        if is_dask(X) or isinstance(X, Source):
+        if isinstance(X, Source):
             refuse_offset_beside(offset)
         if is_dask(X):
-            X, y, sample_weight = dask_source(X, y, sample_weight), None, None
+            X, y, sample_weight = dask_source(X, y, sample_weight, offset), None, None
+            offset = None
         # Warnings of these name the caller of fit, counting the frames in between.
         found = self._given_source if isinstance(X, Source) else self._labelled_rows
         source = placed_source(found(X, y, sample_weight), self.device)
