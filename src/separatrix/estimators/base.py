@@ -121,9 +121,10 @@ class LinearModel(TrainingRows):
             offset = None
         # Warnings of these name the caller of fit, counting the frames in between.
         found = self._given_source if isinstance(X, Source) else self._labelled_rows
-        source = placed_source(found(X, y, sample_weight), self.device)
+        source = found(X, y, sample_weight)
         if offset is not None:
             source = offset_source(source, offset)
+        source = placed_source(source, self.device)
         self._note_offset(source)
         source = self._as_trained(source)
         if settings.stop.validation is not None:

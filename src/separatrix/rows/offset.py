@@ -28,7 +28,9 @@ NO_LOW_PART = np.zeros(1)
 def with_offset(rows: Rows, offset: Array | None) -> Rows:
     """The rows with this offset (n, k), in place of one that they may have."""
     plain = rows.without_offset
-    return plain if offset is None else OffsetRows(plain, offset)
+    if offset is None:
+        return plain
+    return plain.with_own_offset(offset) or OffsetRows(plain, offset)
 
 
 def widened(rows: Rows, n_features: int) -> Rows:
@@ -36,13 +38,12 @@ def widened(rows: Rows, n_features: int) -> Rows:
     return with_offset(host_rows_of(rows).widened(n_features), rows.offset)
 
 
-class OffsetRows(Rows):
-    """Rows of any storage in main memory, and numbers (n, k) that are added to their scores."""
+class RowsPlusOffset(Rows):
+    """Rows, and numbers (n, k) that are added to their scores."""
 
-    __slots__ = ("_offset", "given")
-
-    def __init__(self, given: Rows, offset: Array) -> None:
-        self.given, self._offset = given, offset
+    __slots__ = ()
+    given: Rows
+    _offset: Array
 
     @property
     def offset(self) -> Array:
@@ -80,7 +81,7 @@ class OffsetRows(Rows):
     def stored(self) -> Rows:
         """The same offset with rows that are values of their own."""
         rows = self.given.stored
-        return self if rows is self.given else OffsetRows(rows, self._offset)
+        return self if rows is self.given else with_offset(rows, self._offset)
 
     def home(self) -> HostRows:
         """The rows alone: the offset is no value of theirs."""
@@ -111,23 +112,23 @@ class OffsetRows(Rows):
         added: int = self._offset.itemsize * self._offset.shape[1]
         return self.given.row_bytes + added
 
-    def part(self, start: int, stop: int) -> OffsetRows:
-        return OffsetRows(self.given.part(start, stop), self._offset[start:stop])
+    def part(self, start: int, stop: int) -> Rows:
+        return with_offset(self.given.part(start, stop), self._offset[start:stop])
 
-    def take(self, at: Ints) -> OffsetRows:
-        return OffsetRows(self.given.take(at), self._offset[at])
+    def take(self, at: Ints) -> Rows:
+        return with_offset(self.given.take(at), self._offset[at])
 
-    def take_features(self, at: Ints) -> OffsetRows:
-        return OffsetRows(self.given.take_features(at), self._offset)
+    def take_features(self, at: Ints) -> Rows:
+        return with_offset(self.given.take_features(at), self._offset)
 
     @classmethod
-    def concatenated(cls, parts: Sequence[OffsetRows]) -> OffsetRows:
+    def concatenated(cls, parts: Sequence[RowsPlusOffset]) -> Rows:
         """Concatenate rows of one storage, and their offsets."""
         given = concatenate_rows([part.given.X for part in parts])
-        return cls(rows_of(given), np.concatenate([part.offset for part in parts]))
+        return with_offset(rows_of(given), np.concatenate([part.offset for part in parts]))
 
-    def absolute(self) -> OffsetRows:
-        return OffsetRows(self.given.absolute(), np.abs(self._offset))
+    def absolute(self) -> Rows:
+        return with_offset(self.given.absolute(), np.abs(self._offset))
 
     def features_as_dense(self, at: Ints) -> Array:
         return self.given.features_as_dense(at)
@@ -204,6 +205,15 @@ class OffsetRows(Rows):
         dtype: DTypeLike = np.float64,
     ) -> Array:
         return self.given.gram(weight, standardization, dtype)
+
+
+class OffsetRows(RowsPlusOffset):
+    """Rows of any storage, and numbers (n, k) that the host adds to their scores."""
+
+    __slots__ = ("_offset", "given")
+
+    def __init__(self, given: Rows, offset: Array) -> None:
+        self.given, self._offset = given, offset
 
 
 class OffsetVisits(Visits):

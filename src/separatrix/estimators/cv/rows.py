@@ -39,9 +39,10 @@ def given_rows(
         offset = None
     arrays = not isinstance(X, Source)
     given = clf._source if arrays else clf._given_source
-    found = placed_source(given(X, y, sample_weight), clf.device)
+    found = given(X, y, sample_weight)
     if offset is not None:
         found = offset_source(found, offset)
+    found = placed_source(found, clf.device)
     if not isinstance(found, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(
