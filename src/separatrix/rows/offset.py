@@ -18,9 +18,10 @@ from ..losses import MarginLoss
 from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
-from .base import Rows, Storage, Visits
+from .base import Rows, Storage
 from .given import concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .visits import Visits
 
 NO_LOW_PART = np.zeros(1)
 
