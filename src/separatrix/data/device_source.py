@@ -31,11 +31,9 @@ def placed_source(source: Source, device: str | None) -> Source:
         return source
     number = device_number(device)
     if isinstance(source, ArraySource):
-        X = placed(source.stored.without_offset.X, device)
-        if source.has_offset and X is not source.stored.without_offset.X:
-            X = with_offset(rows_of(X), source.offset).X
-        elif source.has_offset:
-            X = source.X
+        given = source.stored.without_offset.X
+        X = placed(given, device)
+        X = source.X if X is given else with_offset(rows_of(X), source.offset).X
         if number is not None and not isinstance(X, DeviceRows):
             return StreamedSource(source, cuda(number))
         return source if X is source.X else source.with_rows(X)

@@ -83,18 +83,13 @@ class OfPart:
         """The result for every row: one entry, or the given number."""
         if not X.shape[0]:
             return self.nothing
-        found: AnyArray = getattr(self.model, self.method)(X, **_given(offset))
+        found: AnyArray = getattr(self.model, self.method)(X, offset=offset)
         return found
 
     @property
     def nothing(self) -> AnyArray:
         """The result for zero rows."""
         return np.empty((0,) if self.columns is None else (0, self.columns), dtype=self.dtype)
-
-
-def _given(offset: Any) -> dict[str, Any]:
-    """The argument, if there is one: kernel models have none."""
-    return {} if offset is None else {"offset": offset}
 
 
 def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
@@ -125,7 +120,7 @@ def _right(
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     checked = check_weights(given, n, Place(f"part {number}"))
     weights = np.ones(n) if checked is None else checked
-    found = model.predict(X, **_given(offset))
+    found = model.predict(X, offset=offset)
     return float(weights[found == labels].sum()), float(weights.sum())
 
 
