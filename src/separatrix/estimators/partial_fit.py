@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Source
+from ..data import ArraySource, Source
 from ..data.labels import check_classes, check_labels
 from ..data.offset import offset_arrays
 from ..numeric import checks
@@ -66,12 +66,8 @@ class StreamModel(LinearModel):
         source = self._source(
             X, y, sample_weight, classes=known, reset=first, encode=False, labels=labels
         )
-        if source.has_offset:  # frames may have a column of offsets
-            refuse_offset_beside(offset)
-        elif offset is not None:
-            source = offset_arrays(source, offset)
-        self._check_offset(source.has_offset)
-        self._note_offset(source)
+        if offset is not None or source.has_offset or "_with_offset" in self.__dict__:
+            source = self._rows_with_offset(source, offset)
         objective = self._objective(settings, source)
         solver = self._solver(objective, partial=True)
         if not solver.by_row:
@@ -97,6 +93,16 @@ class StreamModel(LinearModel):
             self.history_, room = continued(before, result.infos[-1], room)
         self._stream = StreamState(here.asked, here.used, result.state | seen, True, room)
         return objective, result
+
+    def _rows_with_offset(self, source: ArraySource, offset: Any) -> ArraySource:
+        """The rows with an offset that is given, or a column of the frame; needed if once given."""
+        if source.has_offset:
+            refuse_offset_beside(offset)
+        elif offset is not None:
+            source = offset_arrays(source, offset)
+        self._check_offset(source.has_offset)
+        self._note_offset(source)
+        return source
 
     def _pass_on_interrupt(self) -> None:
         """After ``partial_fit`` its pass is kept, and the loop of calls around it must end."""
