@@ -78,7 +78,7 @@ def read(
         The column of weights; rows of weight 0 are ignored.
     offset : str or None
         The column of known numbers that are added to the scores, for two classes: see ``fit`` of
-        :class:`LinearClassifier`. Tables to predict need it, too. Not with ``engine="dask"``.
+        :class:`LinearClassifier`. Tables to predict need it, too.
     like : estimator or None
         A model fitted to files. The data is read with the columns, dictionaries and means of its
         fit, and with its target and weight unless others are named.
