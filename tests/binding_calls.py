@@ -52,6 +52,7 @@ def online(rows: Any, y: np.ndarray, k: int, loss: int, **others: Any) -> Argume
         "intercept": True, "max_updates": 2**62, "v": numbers(k, D + 1),
         "scalars": np.array([1.0, 0.0, 0.0]), "sum": numbers(k, D + 1), "lag": numbers(k, D + 1),
         "received": None, "log": np.zeros(N, dtype=np.int64), "screening": None, "ends": None,
+        "offset": numbers(N, k),
     }  # fmt: skip
     return arguments | others
 
@@ -61,6 +62,7 @@ def dual(**others: Any) -> Arguments:
         "rows": numbers(N, D), "loss": _loops.loss_ids["hinge"], "y": signs(),
         "weight": numbers(N), "inv_weight_sum": 0.2, "row_norm2": numbers(N), "inv_2l2": 1.0,
         "bias_inv_penalty": 1.0, "alpha": numbers(N), "w": numbers(D + 1), "shrink_margin": np.inf,
+        "offset": numbers(N),
     }  # fmt: skip
     return arguments | others
 
@@ -131,12 +133,13 @@ LOGISTIC = _loops.loss_ids["logistic"]
 COLUMNS = _loops.joint_ids["columns"] + LOGISTIC
 ONLINE_WRITES, ONLINE_FREE = "v scalars sum lag log", {"order", "steps+", "log+"}
 CALLS = [
-    call("online_pass", lambda: online(numbers(N, D), signs(), 1, 0), ONLINE_WRITES,
+    call("online_pass", lambda: online(numbers(N, D), signs(), 1, 0, offset=None), ONLINE_WRITES,
          free=ONLINE_FREE, indices={"order": OFF_ROWS}),
     call("online_pass", lambda: online(csr(), signs(), 1, LOGISTIC, batch=2,
                                        steps=numbers(3)), ONLINE_WRITES,
          free=ONLINE_FREE | CSR_FREE, indices={"order": OFF_ROWS} | CSR_ENDS),
-    call("online_pass", lambda: online(numbers(N, D), classes(), K, PERCEPTRON), ONLINE_WRITES,
+    call("online_pass", lambda: online(numbers(N, D), classes(), K, PERCEPTRON, offset=None),
+         ONLINE_WRITES,
          free=ONLINE_FREE, indices={"order": OFF_ROWS, "y": OFF_CLASSES}),
     call("online_pass", lambda: online(csr(np.float32), classes(), K, SOFTMAX), ONLINE_WRITES,
          free=ONLINE_FREE | CSR_FREE, indices={"order": OFF_ROWS, "y": OFF_CLASSES} | CSR_ENDS),
@@ -208,7 +211,7 @@ CALLS = [
         "rows": numbers(N, D), "y": classes(), "weight": numbers(N), "inv_weight_sum": 0.2,
         "row_norm2": numbers(N), "inv_2l2": 1.0, "bias_inv_penalty": 1.0,
         "order": np.array([4, 0, 2, 1, 3]), "alpha": numbers(N, K), "lines": numbers(D + 1, 8),
-        "shrink_margin": np.inf,
+        "shrink_margin": np.inf, "offset": numbers(N, K),
     }, "order alpha lines", free={"order", "alpha:1"},
          indices={"order": OFF_ROWS, "y": OFF_CLASSES}),
     call("gaussian_rows", lambda: gaussian() | {"slots": np.array([3, 0]), "out": numbers(M, N)},

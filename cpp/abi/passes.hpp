@@ -77,6 +77,7 @@ struct OnlinePass {
   int64_t position;       // rows visited
   bool stopped;
   const char* flaw = nullptr;  // why the pass ended early: an entry of `order` or of `label`
+  const double* offset = nullptr;  // (n, k), added to the scores of rows; or null
 };
 
 // What a pass finds wrong with an entry of its arrays, before the entry is used as an index.
@@ -128,6 +129,7 @@ struct CoordinateEpoch {
   int64_t n_active;
   bool stopped;
   double* row_gap;        // (count) or null: what each of the active rows adds to the gap
+  const double* offset = nullptr;  // (n), added to the scores of rows; or null
 };
 
 // How a round of epochs goes on.
@@ -179,6 +181,7 @@ struct MulticlassEpoch {
   double violation;         // sum over the active rows
   int64_t n_active;
   bool stopped;
+  const double* offset = nullptr;  // (n, k), added to the scores of rows; or null
 };
 
 // Rows against a reference. Its rows are not copied: a panel of kPanel of them side by side, each

@@ -36,7 +36,8 @@ class RoundOfEpochs {
       // This epoch is expected to reduce the gap by about the same factor as the last one.
       const double left = kSurprise * fall < 1 ? kSurprise * fall : 1;
       const double gap = round_.gap * left;
-      round_.reached = gap <= round_.enough && gap <= round_.enough * dual();  // J(0) <= 1
+      const bool near = pass_.offset || gap <= round_.enough;  // without an offset J(0) <= 1
+      round_.reached = near && gap <= round_.enough * dual();
       if (!round_.reached && known && fall > kLeftByFast) visit_again();
       if (round_.stopped) return;
       if (helped) subspace_.take();
@@ -106,6 +107,7 @@ class RoundOfEpochs {
     for (int64_t i = 0; i < rows_.n; ++i) {
       const double weight = pass_.weight ? pass_.weight[i] : 1.0;
       sum += weight * neg_conjugate(pass_.alpha[i]);
+      if (pass_.offset) sum -= weight * pass_.alpha[i] * pass_.y[i] * pass_.offset[i];
     }
     return pass_.inv_weight_sum * sum - 0.5 * dot(pass_.w, pass_.w, rows_.d) / pass_.inv_2l2;
   }

@@ -8,7 +8,8 @@
 //     t p (|x|^2 / (2 l2) + 1 / (2 rho)),
 // where the bias is held near where it stood by rho (b - b_0)^2, so that one alpha can move without
 // another. A row that sits at a bound, and whose margin says that it will stay, is no longer active
-// (shrinking, as in LIBLINEAR). The logistic loss takes Newton's steps inside a bracket (Yu, Huang
+// (shrinking, as in LIBLINEAR). An offset o_i of the scores is part of the margins, and takes
+// p alpha_i y_i o_i from the dual. The logistic loss takes Newton's steps inside a bracket (Yu, Huang
 // and Lin 2011).
 #pragma once
 #include "abi/table.hpp"
@@ -117,6 +118,7 @@ inline void prefetch_row_state(const Rows& rows, const CoordinateEpoch& pass, in
   const double* const of_rows[] = {pass.y, pass.row_norm2, pass.alpha};
   for (const double* each : of_rows) __builtin_prefetch(each + i);
   if (pass.weight) __builtin_prefetch(pass.weight + i);
+  if (pass.offset) __builtin_prefetch(pass.offset + i);
 }
 
 template <class Loss, class Rows>
@@ -130,7 +132,9 @@ void ascend(const Rows& rows, CoordinateEpoch& pass) {
     const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.inv_weight_sum;
     const double before = pass.alpha[i], y = pass.y[i];
     const double product = dot(rows, i, w, prefetch_targets(t, pass.count, at));
-    const double m = y * (product + w[d]);
+    double score = product + w[d];
+    if (pass.offset) score += pass.offset[i];
+    const double m = y * score;
     // The rows behind in `order` have been read: their places may be taken.
     if (CoordinateUpdate<Loss>::can_shrink(before, m, pass.shrink_margin)) continue;
     const double own_gap = p * CoordinateUpdate<Loss>::gap(before, m);

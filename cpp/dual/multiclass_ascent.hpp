@@ -110,6 +110,7 @@ void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
     prefetch_rows(rows, prefetch_targets(t, pass.count, [&](int64_t at) { return pass.order[at]; }));
     dot_lines(rows, i, pass.lines, k, width, score);
     for (int64_t c = 0; c < k; ++c) score[c] += biases[c];
+    for (int64_t c = 0; c < k && pass.offset; ++c) score[c] += pass.offset[i * k + c];
     const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.inv_weight_sum;
     const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
     const RowVisit found = CrammerSingerUpdate::visit(score, k, pass.label[i], curvature, pass.shrink_margin,

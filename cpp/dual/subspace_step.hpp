@@ -130,6 +130,8 @@ class SubspaceStep {
     return (pass_.weight ? pass_.weight[i] : 1.0) * pass_.inv_weight_sum;
   }
 
+  double offset(int64_t i) const { return pass_.offset ? pass_.offset[i] : 0.0; }
+
   // Slopes of the dual along the three steps, and its curvatures.
   void measure(double (&curvatures)[3][3], double (&slopes)[3]) const {
     double moved[3][4] = {}, some[4], last[kTogether];
@@ -149,7 +151,8 @@ class SubspaceStep {
       const int64_t i = round_.active[t];
       const double p = share(i), alpha = pass_.alpha[i];
       const double steps[3] = {alpha - alphas_[t], step(0, i), step(1, i)};
-      const double climb = p * slope(alpha), curving = p * curvature(alpha);
+      const double climb = p * (slope(alpha) - pass_.y[i] * offset(i));
+      const double curving = p * curvature(alpha);
       for (int a = 0; a < 3; ++a) {
         slopes[a] += climb * steps[a];
         for (int b = 0; b <= a && curving > 0; ++b)
@@ -182,7 +185,7 @@ class SubspaceStep {
       if (there == wanted) continue;
       const double change = p * (there - wanted), y = pass_.y[i];
       const double square = change * pass_.row_norm2[i] * pass_.inv_2l2;
-      added -= change * (y * dot(rows_, i, w) + 0.5 * square);
+      added -= change * (y * (dot(rows_, i, w) + offset(i)) + 0.5 * square);
       add(rows_, i, y * change * pass_.inv_2l2, w);
     }
     return added;

@@ -41,6 +41,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass, Evaluate evaluate) 
             receive_row(rows, i, v, pass.received + c * stride, *pass.cumulative);
           scores[c] = *pass.scale * dot(rows, i, v) + v[d];
         }
+        for (int64_t c = 0; c < k && pass.offset; ++c) scores[c] += pass.offset[i * k + c];
         const double weight = pass.weight ? pass.weight[i] : 1.0;
         double* const slope = slopes + b * k;
         const auto [value, right] = evaluate(pass, i, scores, slope);

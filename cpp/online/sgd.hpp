@@ -20,7 +20,9 @@ inline void online(const Rows& rows, OnlinePass& pass) {
       [&](int64_t b, int64_t i, const auto& targets) SEPARATRIX_INLINE {
         if (pass.received) receive_row(rows, i, v, pass.received, *pass.cumulative);
         const double product = dot(rows, i, v, targets);
-        const double m = pass.y[i] * (*pass.scale * product + v[d]);
+        double score = *pass.scale * product + v[d];
+        if (pass.offset) score += pass.offset[i];
+        const double m = pass.y[i] * score;
         const double weight = pass.weight ? pass.weight[i] : 1.0;
         const Point<double> point = point_at<Loss>(m);
         if (weight != 0) pass.loss_sum += weight * point.value;

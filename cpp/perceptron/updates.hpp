@@ -4,8 +4,9 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
+// An offset is no part of the bounds by which rows are left unread.
 inline bool plain_steps(const OnlinePass& pass) {
-  return pass.batch == 1 && pass.l2 == 0 && !pass.received && *pass.scale == 1;
+  return pass.batch == 1 && pass.l2 == 0 && !pass.received && *pass.scale == 1 && !pass.offset;
 }
 
 // The running sum takes in the weights after the rows before visit t.

@@ -42,7 +42,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     std::optional<Longs> order, Numbers steps, double l1, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
     std::optional<Output> lag, std::optional<Output> received, std::optional<LongOutput> log,
-    OwnedScreeningState* screening, std::optional<Output> ends) {
+    OwnedScreeningState* screening, std::optional<Output> ends, std::optional<Numbers> offset) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -66,7 +66,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                         {"v", v, {k, width}}, {"scalars", scalars, {{"3", 3}}},
                         {"sum", sum, {k, width}}, {"lag", lag, {k, width}},
                         {"received", received, {k, width}}, {"log", log, {updates}},
-                        {"ends", ends, {passes, end}}});
+                        {"ends", ends, {passes, end}}, {"offset", offset, {n, k}}});
     expect(!screening ||
                (screening->view.n == view.n && screening->view.size == int64_t(v.size())),
            "screening: of other rows or weights");
@@ -77,7 +77,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       std::min(batch, most), intercept, max_updates, v.data(), scalars.data(),
                       pointer(sum), pointer(lag), scalars.data() + 1, l1, scalars.data() + 2,
                       pointer(received), pointer(log), screening ? &screening->view : nullptr,
-                      should_stop, 0, 0, 0, 0, false};
+                      should_stop, 0, 0, 0, 0, false, nullptr, pointer(offset)};
     const auto loop = labels.signs ? loops.online : loops.online_joint;
     run([&] {
       if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
@@ -96,7 +96,8 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     Output w, double shrink_margin, uint64_t seed, uint64_t first_order, int64_t block_rows,
     int64_t blocks_per_group, int64_t most_epochs, double enough, double careful,
     double identified, double stands_out, double gap,
-    std::optional<Output> step_history, std::optional<Output> weight_history) {
+    std::optional<Output> step_history, std::optional<Output> weight_history,
+    std::optional<Numbers> offset) {
   AscentRound round{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const auto id = LossId(loss);
@@ -105,6 +106,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     const Size n{"n", view.n}, width{"d + 1", view.d + 1}, two{"2", 2};
     check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
                         {"active", active, {kAnySize}}, {"alpha", alpha, {n}}, {"w", w, {width}},
+                        {"offset", offset, {n}},
                         {"step_history", step_history, {two, n}},
                         {"weight_history", weight_history, {two, width}}});
     check_below("active", active.data(), int64_t(active.size()), view.n);
@@ -116,7 +118,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     expect(stands_out >= 3, "stands_out: expected 3 or more");
     round = {.epoch = {loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(), inv_2l2,
                        bias_inv_penalty, nullptr, 0, alpha.data(), w.data(), shrink_margin,
-                       should_stop, 0, 0, 0, false, nullptr},
+                       should_stop, 0, 0, 0, false, nullptr, pointer(offset)},
              .seed = seed, .first_order = first_order,
              .block_rows = blocks.rows, .blocks_per_group = blocks.per_group,
              .most_epochs = most_epochs, .enough = enough, .careful = careful,
@@ -134,13 +136,14 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
 std::tuple<int64_t, double, double> multiclass_epoch(
     nb::handle rows, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
-    Output lines, double shrink_margin) {
+    Output lines, double shrink_margin, std::optional<Numbers> offset) {
   MulticlassEpoch pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const Size n{"n", view.n}, k{"k", columns_of(alpha)}, width{"width", columns_of(lines)};
     check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
                         {"order", order, {kAnySize}}, {"alpha", alpha, {n, k}},
-                        {"lines", lines, {{"d + 1", view.d + 1}, width}}});
+                        {"lines", lines, {{"d + 1", view.d + 1}, width}},
+                        {"offset", offset, {n, k}}});
     expect(k.value >= 2, "alpha: expected 2 columns or more");
     expect(width.value >= k.value && width.value % 8 == 0,
            "lines: expected a multiple of 8 columns, and at least k");
@@ -150,7 +153,7 @@ std::tuple<int64_t, double, double> multiclass_epoch(
     pass = MulticlassEpoch{y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k.value,
                            width.value, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
-                           false};
+                           false, pointer(offset)};
     run_pass(loops.multiclass_epoch, pass, view);
   });
   return {pass.n_active, pass.gap, pass.violation};
@@ -186,16 +189,18 @@ void bind_online(nb::module_& m) {
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l1"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
         "lag"_a.none().noconvert(), "received"_a.none().noconvert(), "log"_a.none().noconvert(),
-        "screening"_a.none(), "ends"_a.none().noconvert());
+        "screening"_a.none(), "ends"_a.none().noconvert(), "offset"_a.none());
   m.def("ascent_round", &ascent_round, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a, "seed"_a, "first_order"_a,
         "block_rows"_a, "blocks_per_group"_a, "most_epochs"_a, "enough"_a, "careful"_a,
         "identified"_a, "stands_out"_a, "gap"_a,
-        "step_history"_a.none().noconvert(), "weight_history"_a.none().noconvert());
+        "step_history"_a.none().noconvert(), "weight_history"_a.none().noconvert(),
+        "offset"_a.none());
   m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
-        "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a);
+        "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a,
+        "offset"_a.none());
   m.attr("smallest_scale") = kSmallestScale;
   m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;
   m.attr("newton_last_step") = kNewtonLastStep;

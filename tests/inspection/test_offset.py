@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import ArraySource, LinearClassifier, certify, diagnose, export, inference
+from separatrix import ArraySource, LinearClassifier, certify, diagnose, inference
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -160,14 +160,6 @@ def test_diagnose_refuses_a_model_with_an_offset():
     clf = LinearClassifier(l2=1e-2).fit(X, y, offset=offset)
     with pytest.raises(ValueError, match="has no offset for them"):
         diagnose(clf, X, y)
-
-
-def test_an_export_refuses_a_model_with_an_offset(tmp_path):
-    X, y, offset = table(9)
-    clf = LinearClassifier(l2=1e-2).fit(X, y, offset=offset)
-    with pytest.raises(ValueError, match="an export has no input for it"):
-        export(clf, tmp_path / "model.json", to="json")
-    assert not list(tmp_path.iterdir())
 
 
 def test_profile_intervals_have_the_offset():

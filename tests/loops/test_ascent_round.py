@@ -29,6 +29,11 @@ def overlapping_rows(loss):
     return X, y, rng.integers(0, 4, 120).astype(float)
 
 
+def offsets(y):
+    """Of either sign, and mostly right."""
+    return 0.5 * y + np.random.default_rng(5).standard_normal(len(y))
+
+
 def given(X, weight, loss="hinge", **others):
     total = len(X) if weight is None else weight.sum()
     return {
@@ -132,10 +137,12 @@ def test_rows_that_do_not_exist_are_refused():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss, with_offset):
     X, y, weight = overlapping_rows(loss)
     if kind.endswith("32"):
         X = X.astype(np.float32).astype(np.float64)
+    offset = offsets(y) if with_offset else None
     numbers = given(X, weight if weighted else None, loss, most_epochs=25, enough=1e-6)
     now, ends = loops.level(), []
     loops.use_level(level)
@@ -144,25 +151,32 @@ def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
             alpha, w, active = np.zeros(120), np.zeros(X.shape[1] + 1), np.arange(120)
             history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, len(w))))
             found = one_round(
-                stored(X, kind), y, get_loss(loss), alpha, w, active, history=history, **numbers
-            )
+                stored(X, kind), y, get_loss(loss), alpha, w, active, history=history,
+                offset=offset, **numbers,
+            )  # fmt: skip
             ends.append((alpha, w, active[: found.n_active], found, history))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
         np.testing.assert_allclose(compiled, twin, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-5, atol=1e-9)
-    if loss != "squared_hinge" or not weighted:
+    if (loss != "squared_hinge" or not weighted) and not with_offset:
         assert ends[0][4].alphas.any()
+    if ends[0][4].alphas.any():
         np.testing.assert_allclose(ends[0][4].weights, ends[1][4].weights, rtol=1e-4, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(kind, weighted, loss):
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(
+    kind, weighted, loss, with_offset
+):
     """Epoch by epoch, against the dual from its definition."""
     X, y, weight = overlapping_rows(loss)
+    offset = offsets(y) if with_offset else None
+    own = y * (0.0 if offset is None else offset)
     c = (weight if weighted else np.ones(120)) / (weight.sum() if weighted else 120)
     epochs, l2, steps = {}, L2[loss], 0
     for helped in (True, False):
@@ -174,13 +188,14 @@ def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(kind, weig
             numbers["orders"] = ORDERS._replace(first=2 * len(heights))
             found = loops.ascent_round(
                 stored(X, kind), y, get_loss(loss), alpha, w, active, history=history,
-                **numbers, gap=np.inf if found is None else found.gap,
+                offset=offset, **numbers, gap=np.inf if found is None else found.gap,
             )  # fmt: skip
             active = active[: found.n_active].copy()
             pull = (c * alpha * y) @ X
             np.testing.assert_allclose(w[:-1], pull / (2 * l2), atol=1e-9)
             assert np.all((alpha >= 0.0) & ((alpha <= 1.0) | (loss == "squared_hinge")))
-            heights.append(c @ NEG_CONJUGATE[loss](alpha) - pull @ pull / (4 * l2))
+            gains = NEG_CONJUGATE[loss](alpha) - alpha * own
+            heights.append(c @ gains - pull @ pull / (4 * l2))
             steps += helped and history.alphas.any()
         assert np.all(np.diff(heights) >= -1e-14)
         epochs[helped] = len(heights)

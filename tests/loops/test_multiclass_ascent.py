@@ -20,13 +20,15 @@ def start(y, k, d):
 @pytest.mark.parametrize("level", loops.levels())
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("k", [3, 8, 9, 33])
-def test_the_compiled_pass_equals_its_twin(level, layout, k):
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_the_compiled_pass_equals_its_twin(level, layout, k, with_offset):
     X, _, rng = data(60, 11)
     X[5] = 0.0
     y, weight = rng.integers(0, k, 60), rng.uniform(0, 2, 60)
     given = {
         "inv_weight_sum": 1 / weight.sum(), "row_norm2": np.sum(X**2, axis=1), "inv_2l2": 20.0,
         "bias_inv_penalty": 15.0 * (k % 2), "weight": weight, "shrink_margin": 0.3,
+        "offset": rng.standard_normal((60, k)) if with_offset else None,
     }  # fmt: skip
     rows, now, ends = stored(X, layout), loops.level(), []
     loops.use_level(level)

@@ -13,8 +13,10 @@ from separatrix.losses import get_loss
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("l2", [0.0, 1e-3, 0.4])
-def test_online_pass_equals_its_twin(level, kind, batch, l2):
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_online_pass_equals_its_twin(level, kind, batch, l2, with_offset):
     X, y, rng = data(60, 19)
+    offset = 2.0 * rng.standard_normal((60, 1)) if with_offset else None
     rows = stored(X, kind)
     start = rng.standard_normal((1, 20))
     order = rng.permutation(60)[:50]
@@ -27,7 +29,7 @@ def test_online_pass_equals_its_twin(level, kind, batch, l2):
             log = np.full(50, -1)
             result = run(
                 rows, y, loss, weights, steps=steps, weight=weight, weight_scale=0.4,
-                order=order, l2=l2, batch=batch, log=log,
+                order=order, l2=l2, batch=batch, log=log, offset=offset,
             )  # fmt: skip
             weights.fold()
             runs.append((result, weights, log))

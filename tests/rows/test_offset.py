@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from separatrix import ArraySource, get_loss
+from separatrix import ArraySource, get_loss, loops
 from separatrix.data import Subset
 from separatrix.data.wrapped import WithoutOffset
 from separatrix.numeric.standardization import Standardization
@@ -94,9 +94,15 @@ def test_parts_and_copies_keep_the_offset_of_their_rows(kind):
     assert with_offset(rows, None) is rows.without_offset
     again = with_offset(rows, 2.0 * OFFSET)  # in place of the other
     np.testing.assert_array_equal(again.scores(0.0 * W), 2.0 * OFFSET)
-    assert not rows.visitable
-    with pytest.raises(TypeError, match="no visits row by row"):
-        _ = rows.visits
+    assert rows.visitable
+    weights = loops.OnlineWeights.start(W[:1], None)
+    own = with_offset(stored(kind, X), OFFSET[:, :1].copy())
+    found = own.visits.online_pass(
+        np.ones(N), get_loss("hinge"), weights, steps=np.zeros(1)
+    )  # steps of length 0: the losses are those at W
+    losses = np.maximum(0.0, 1.0 - own.scores(W[:1])[:, 0])
+    assert found.loss_sum == pytest.approx(losses.sum(), rel=1e-12)
+    assert own.visits.screening_state(1) is None
 
 
 def test_products_that_are_linear_do_not_see_it():

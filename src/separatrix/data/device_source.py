@@ -10,7 +10,7 @@ import numpy as np
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
-from ..rows import CsrRows, HostRows, VectorSpace, host_rows_of
+from ..rows import CsrRows, HostRows, VectorSpace, host_rows_of, rows_of, with_offset
 from ..rows.device import Device, DeviceCsrRows, DeviceDenseRows, DeviceRows, DeviceVectors, cuda
 from ..rows.device.residents import Residents
 from ..rows.device.thresholds import SAMPLED_SHARE, STREAMED_BYTES
@@ -30,12 +30,10 @@ def placed_source(source: Source, device: str | None) -> Source:
     if device is None or isinstance(source, StreamedSource):
         return source
     number = device_number(device)
-    if number is not None and source.has_offset:
-        raise TypeError(
-            f"device={device!r} computes no scores with an offset: leave out device=, or the offset"
-        )
     if isinstance(source, ArraySource):
-        X = placed(source.X, device)
+        given = source.stored.without_offset.X
+        X = placed(given, device)
+        X = source.X if X is given else with_offset(rows_of(X), source.offset).X
         if number is not None and not isinstance(X, DeviceRows):
             return StreamedSource(source, cuda(number))
         return source if X is source.X else source.with_rows(X)
@@ -50,7 +48,7 @@ def placed_source(source: Source, device: str | None) -> Source:
     if not fits(there, source.row_bytes * n, n, source.storage):
         return StreamedSource(source, there)
     blocks = [
-        block._replace(X=uploaded(host_rows_of(block.X).X, there))
+        block._replace(X=with_offset(uploaded(host_rows_of(block.X).X, there), block.rows.offset))
         for block in source.blocks()
         if len(block.y)
     ]
@@ -115,7 +113,8 @@ class StreamedSource(WrappedSource):
 
         for copies in self.device.copied_ahead(arrays()):
             block = waiting.popleft()
-            yield block._replace(X=self._on_device(host_rows_of(block.X), copies))
+            rows = self._on_device(host_rows_of(block.X), copies)
+            yield block._replace(X=with_offset(rows, block.rows.offset))
 
     def _host_blocks(self) -> Iterator[Block]:
         """The blocks of the source, cut; labels and weights are kept while the next is read."""
@@ -175,7 +174,8 @@ class StreamedSource(WrappedSource):
 
     def _copied(self, found: InMemory) -> InMemory:
         arrays = as_arrays(found)
-        return arrays.with_rows(uploaded(host_rows_of(arrays.X).X, self.device))
+        rows = uploaded(host_rows_of(arrays.X).X, self.device)
+        return arrays.with_rows(with_offset(rows, arrays.offset))
 
 
 def arrays_of(rows: HostRows) -> list[AnyArray]:

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..numeric.types import Array
-from ..rows import HostRows, with_offset
+from ..rows import with_offset
 from .arrays import ArraySource
 from .containers import opened
 from .device_arrays import copied_home
 from .source import Source
 from .weighted_copies import WeightedCopies
-
-ON_HOST = "pass NumPy arrays without device=, or leave out the offset"
 
 
 def check_offset(offset: Any, n: int, columns: int) -> Array:
@@ -49,9 +47,9 @@ def offset_source(source: Source, offset: Any) -> Source:
 
 
 def offset_arrays(source: Source, offset: Any) -> ArraySource:
-    """The same of arrays."""
-    if not isinstance(source, ArraySource) or not isinstance(source.stored, HostRows):
-        raise TypeError(f"an offset is for rows in main memory, and these are on a GPU: {ON_HOST}")
+    """The same of arrays, in main memory or on a device."""
+    if not isinstance(source, ArraySource):
+        raise TypeError(f"{type(source).__name__} takes no offset: pass arrays")
     varying = None if source.labels is None else source.labels.varying
     k = len(source.classes) if varying is None else len(source.labels.names)
     columns = 1 if k == 2 and varying is None else k

@@ -78,7 +78,7 @@ def read(
         The column of weights; rows of weight 0 are ignored.
     offset : str or None
         The column of known numbers that are added to the scores, for two classes: see ``fit`` of
-        :class:`LinearClassifier`. Tables to predict need it, too. Not with ``engine="dask"``.
+        :class:`LinearClassifier`. Tables to predict need it, too.
     like : estimator or None
         A model fitted to files. The data is read with the columns, dictionaries and means of its
         fit, and with its target and weight unless others are named.
@@ -297,11 +297,6 @@ def _by_workers(
     else:
         reading = _with_roles(reading_of(like), given)
     known = options if reading is None else reading.encoding
-    if known is not None and known.offset is not None:
-        raise ValueError(
-            f"offset={known.offset!r} is not for {what_for}: read the files without engine=, or "
-            "pass arrays"
-        )
     if known is not None and isinstance(known.target, tuple):
         raise ValueError(
             f"several targets are not for {what_for}: name one, or read the files without engine="

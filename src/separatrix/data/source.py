@@ -286,6 +286,11 @@ class InMemory(Source):
     def without_offset(self) -> InMemory:
         return self
 
+    @property
+    def offset(self) -> Array | None:
+        """Numbers that are added to the scores, (n, k); None for nothing."""
+        return self.block().rows.offset if self.has_offset else None
+
     @abstractmethod
     def block(self, at: slice | None = None) -> Block:
         """A slice of the rows, or all; not copied if they are contiguous."""

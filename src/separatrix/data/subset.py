@@ -48,6 +48,12 @@ class Subset(InBlocks):
     def without_offset(self) -> Subset:
         return Subset(self.source.without_offset, self.rows) if self.has_offset else self
 
+    @cached_property
+    def offset(self) -> Array | None:
+        """Offsets of these rows."""
+        offset = self.source.offset
+        return None if offset is None else offset[self.rows]
+
     def blocks(self) -> Iterator[Block]:
         """The blocks used for sums: copies, or slices of neighbouring rows."""
         return map(self.block, self.block_slices)

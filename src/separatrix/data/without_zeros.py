@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rows import CsrRows, DenseRows
+from ..rows import CsrRows, DenseRows, with_offset
 from .arrays import as_arrays
 from .in_memory import InBlocks
 from .source import InMemory
@@ -16,7 +16,7 @@ def without_zeros(source: InMemory) -> InMemory:
     if source.storage != "dense" or not isinstance(source, InBlocks):
         return source
     arrays = as_arrays(source)
-    rows = arrays.stored
+    rows = arrays.stored.without_offset
     if not isinstance(rows, DenseRows) or np.count_nonzero(rows.X) > MOST_NONZERO * rows.X.size:
         return source
-    return arrays.with_rows(CsrRows.of_scipy(rows.as_scipy()))
+    return arrays.with_rows(with_offset(CsrRows.of_scipy(rows.as_scipy()), arrays.offset).X)

@@ -79,14 +79,6 @@ class AllOrNothing:
             self._estimator.__dict__ = self._before
 
 
-def _zeros(objective: Objective) -> Array:
-    """Weights of 0; with an offset the biases take back its mean, which may be far from 0."""
-    W = np.zeros(objective.shape)
-    if objective.intercept and objective.source.has_offset:
-        W[:, -1] = -objective.offset_sums.total / objective.source.weight_sum
-    return W
-
-
 class LinearModel(TrainingRows):
     """A linear classifier, with any training method."""
 
@@ -122,15 +114,17 @@ class LinearModel(TrainingRows):
         settings = self._checked_settings()
         for name in ("decision_", "intercept_flic_"):
             self.__dict__.pop(name, None)
-        if is_dask(X) or isinstance(X, Source):
+        if isinstance(X, Source):
             refuse_offset_beside(offset)
         if is_dask(X):
-            X, y, sample_weight = dask_source(X, y, sample_weight), None, None
+            X, y, sample_weight = dask_source(X, y, sample_weight, offset), None, None
+            offset = None
         # Warnings of these name the caller of fit, counting the frames in between.
         found = self._given_source if isinstance(X, Source) else self._labelled_rows
-        source = placed_source(found(X, y, sample_weight), self.device)
+        source = found(X, y, sample_weight)
         if offset is not None:
             source = offset_source(source, offset)
+        source = placed_source(source, self.device)
         self._note_offset(source)
         source = self._as_trained(source)
         if settings.stop.validation is not None:
@@ -239,8 +233,8 @@ class LinearModel(TrainingRows):
             W = given_start(self, objective)
             return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
-        if start == "zeros":
-            return _zeros(objective)
+        if start == "zeros":  # a perceptron changes what its offset gets wrong, and nothing else
+            return np.zeros(objective.shape) if objective.loss.homogeneous else objective.zeros
         if start == "sum":
             return objective.signed_row_sum()
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)

@@ -19,7 +19,9 @@ LEFT_BEHIND = ("trace_", "history_", "_stream", "_runaway")
 """Attributes that describe the fit: no prediction needs them, so workers do not get them."""
 
 
-def lazily(model: Any, method: str, X: Any, columns: int | None, dtype: Any) -> Any:
+def lazily(
+    model: Any, method: str, X: Any, columns: int | None, dtype: Any, offset: Any = None
+) -> Any:
     """The result of a method for every part of X, (n,) or (n, columns), as a dask array."""
     import dask.array as da
     from dask import delayed
@@ -32,12 +34,35 @@ def lazily(model: Any, method: str, X: Any, columns: int | None, dtype: Any) -> 
                 f"{model.n_features_in_} features as input"
             )
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    if offset is not None:
+        return _with_offset(of, X, offset)
+    if isinstance(X, da.Array):
         if columns is None:
             return X.map_blocks(of, drop_axis=1, dtype=dtype, meta=of.nothing)
         return X.map_blocks(of, chunks=(X.chunks[0], (columns,)), dtype=dtype, meta=of.nothing)
     compute = delayed(of, pure=False)
     shape = (np.nan, *of.nothing.shape[1:])
     blocks = [da.from_delayed(compute(part), shape, meta=of.nothing) for part in _parts(X)]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _with_offset(of: OfPart, X: Any, offset: Any) -> Any:
+    """The same for parts of X and of an offset."""
+    import dask.array as da
+    from dask import delayed
+
+    rows, chunks = delayed_blocks(X, "X")
+    offsets = delayed_blocks(offset, "offset", chunks)[0]
+    if len(offsets) != len(rows):
+        raise ValueError(
+            f"X is in {len(rows)} parts and offset in {len(offsets)}: expected parts that belong "
+            "together"
+        )
+    compute, lengths = delayed(of, pure=False), chunks or [np.nan] * len(rows)
+    blocks = [
+        da.from_delayed(compute(*each), (n, *of.nothing.shape[1:]), meta=of.nothing)
+        for *each, n in zip(rows, offsets, lengths, strict=True)
+    ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
@@ -54,11 +79,11 @@ class OfPart:
     columns: int | None
     dtype: np.dtype[Any]
 
-    def __call__(self, X: Any) -> AnyArray:
+    def __call__(self, X: Any, offset: Any = None) -> AnyArray:
         """The result for every row: one entry, or the given number."""
         if not X.shape[0]:
             return self.nothing
-        found: AnyArray = getattr(self.model, self.method)(X)
+        found: AnyArray = getattr(self.model, self.method)(X, offset=offset)
         return found
 
     @property
@@ -67,13 +92,13 @@ class OfPart:
         return np.empty((0,) if self.columns is None else (0, self.columns), dtype=self.dtype)
 
 
-def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
     """Weighted accuracy; only two numbers per part are transferred."""
     import dask
 
     count = dask.delayed(_right, pure=False)
     bare = dask.delayed(_bare(model))
-    parts = delayed_parts(X, y, sample_weight)
+    parts = delayed_parts(X, y, sample_weight, offset)
     found = dask.compute(*[count(bare, number, *part) for number, part in enumerate(parts)])
     right, everything = np.sum(np.array(found, dtype=np.float64), axis=0).tolist()
     if not everything > 0.0:
@@ -81,7 +106,9 @@ def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     return float(right / everything)
 
 
-def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple[float, float]:
+def _right(
+    model: Any, number: int, X: Any, y: Any, weight: Any, offset: Any
+) -> tuple[float, float]:
     """The weight of the correctly classified rows of a part, and of all its rows."""
     n = X.shape[0]
     if not n:
@@ -93,7 +120,8 @@ def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     checked = check_weights(given, n, Place(f"part {number}"))
     weights = np.ones(n) if checked is None else checked
-    return float(weights[model.predict(X) == labels].sum()), float(weights.sum())
+    found = model.predict(X, offset=offset)
+    return float(weights[found == labels].sum()), float(weights.sum())
 
 
 def _bare(model: Any) -> Any:

@@ -316,17 +316,23 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Make one pass over these rows, continuing from the previous calls.
 
+        ``offset`` is as in ``fit``: if one call had it, every later one needs it.
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
         if self._own_objective:
             raise ValueError(NEEDS_ALL_ROWS)
         with AllOrNothing(self):
-            objective, result = self._partial_fit(X, y, classes, sample_weight)
+            objective, result = self._partial_fit(X, y, classes, sample_weight, offset)
             self._finish(objective, result)
         self._pass_on_interrupt()
         return self

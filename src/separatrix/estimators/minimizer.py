@@ -27,7 +27,6 @@ from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .lazy import lazily
-from .offsets import refuse_offset_beside
 from .prior_correction import prior_shift
 
 MOST_NAMED = 5  # coefficients in a warning
@@ -246,10 +245,9 @@ class LossModel(LinearModel):
 
     def _probability(self, X: Any, kind: str, offset: Any) -> Array:
         if is_dask(X):
-            check_is_fitted(self)
-            refuse_offset_beside(offset)
+            self._check_dask(X, offset)
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
-            return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
+            return cast(Array, lazily(self, method, X, len(self.classes_), np.float64, offset))
         return cast(Array, like(X, self._probability_at(self._scores(X, offset), kind)))
 
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:

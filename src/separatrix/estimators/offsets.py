@@ -45,7 +45,7 @@ class OffsetModel:
 
 
 def refuse_offset_beside(offset: Any) -> None:
-    """Refuse an offset with a source or a collection, which has its own."""
+    """Refuse an offset with a source or a table, which has its own."""
     if offset is not None:
         raise TypeError(
             "a source has the offset of its rows, but offset was also given: pass the source "

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Source
+from ..data import ArraySource, Source
 from ..data.labels import check_classes, check_labels
+from ..data.offset import offset_arrays
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
@@ -18,6 +19,7 @@ from ..training.minimize import Result
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .label_columns import labels_of_stream
+from .offsets import refuse_offset_beside
 from .stream import StreamState, continued, counted
 
 ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
@@ -27,7 +29,7 @@ class StreamModel(LinearModel):
     """A linear classifier that can continue with some rows."""
 
     def _partial_fit(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, offset: Any = None
     ) -> tuple[Objective, Result]:
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
@@ -64,6 +66,8 @@ class StreamModel(LinearModel):
         source = self._source(
             X, y, sample_weight, classes=known, reset=first, encode=False, labels=labels
         )
+        if offset is not None or source.has_offset or "_with_offset" in self.__dict__:
+            source = self._rows_with_offset(source, offset)
         objective = self._objective(settings, source)
         solver = self._solver(objective, partial=True)
         if not solver.by_row:
@@ -89,6 +93,16 @@ class StreamModel(LinearModel):
             self.history_, room = continued(before, result.infos[-1], room)
         self._stream = StreamState(here.asked, here.used, result.state | seen, True, room)
         return objective, result
+
+    def _rows_with_offset(self, source: ArraySource, offset: Any) -> ArraySource:
+        """The rows with an offset that is given, or a column of the frame; needed if once given."""
+        if source.has_offset:
+            refuse_offset_beside(offset)
+        elif offset is not None:
+            source = offset_arrays(source, offset)
+        self._check_offset(source.has_offset)
+        self._note_offset(source)
+        return source
 
     def _pass_on_interrupt(self) -> None:
         """After ``partial_fit`` its pass is kept, and the loop of calls around it must end."""

@@ -143,10 +143,11 @@ def path(
         "random_state": random_state,
     }  # fmt: skip
     model = LinearClassifier(loss, l1=ratio, l2=(1.0 - ratio) / 2.0, **of_fits)
-    if is_dask(X) or isinstance(X, Source):
+    if isinstance(X, Source):
         refuse_offset_beside(offset)
     if is_dask(X):
-        X, y, sample_weight = dask_source(X, y, sample_weight), None, None
+        X, y, sample_weight = dask_source(X, y, sample_weight, offset), None, None
+        offset = None
     settings, objective = _posed(model, X, y, sample_weight, offset)
     null = null_model(objective, ratio) if ratio else _constant_model(model, objective)
     own_grid = isinstance(wanted, int)

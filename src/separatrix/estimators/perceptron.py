@@ -192,17 +192,27 @@ class Perceptron(StreamModel):
         self.verbose = verbose
         self.monitor = monitor
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on all rows, X and y or a source, until a rule stops it."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Train on all rows, X and y or a source, until a rule stops it.
+
+        ``offset`` has known numbers that are added to the scores, also of the mistakes: (n,) for
+        two classes, to the score of the larger one, else (n, k). Then predictions need it, too.
+        """
         with AllOrNothing(self):
-            self._refuse_overflow(*self._fit(X, y, sample_weight))
+            self._refuse_overflow(*self._fit(X, y, sample_weight, offset))
         return self
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Make one pass over these rows, continuing from the previous calls.
 
+        ``offset`` is as in ``fit``: if one call had it, every later one needs it.
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that was complete by
         then is kept, else the model is unchanged.
         """
@@ -212,7 +222,7 @@ class Perceptron(StreamModel):
                 "the last call ended; set monitor=None, or call fit"
             )
         with AllOrNothing(self):
-            self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight))
+            self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight, offset))
         self._pass_on_interrupt()
         return self
 

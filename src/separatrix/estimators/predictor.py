@@ -137,10 +137,18 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
         their features are 0.
         """
         if is_dask(X):
-            check_is_fitted(self)
-            refuse_offset_beside(offset)
-            return cast(Array, lazily(self, "decision_function", X, self._columns, np.float64))
+            self._check_dask(X, offset)
+            of = "decision_function"
+            return cast(Array, lazily(self, of, X, self._columns, np.float64, offset))
         return cast(Array, like(X, self._scores(X, offset)))
+
+    def _check_dask(self, X: Any, offset: Any) -> None:
+        """Refuse a model that is not fitted, and an offset that is missing or given twice."""
+        check_is_fitted(self)
+        of_column = self._reads(X) and self._reads_offset
+        if of_column:
+            refuse_offset_beside(offset)
+        self._check_offset(of_column or offset is not None)
 
     def _scores(self, X: Any, offset: Any = None) -> Array:
         """Scores of ``decision_function`` as a NumPy array, but not of Dask collections."""
@@ -189,12 +197,11 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
         where the score is 0 or more. ``offset`` is as in ``decision_function``.
         """
         if is_dask(X):
-            check_is_fitted(self)
-            refuse_offset_beside(offset)
+            self._check_dask(X, offset)
             k, dtype = None, self.classes_.dtype
             if self._has_labels:
                 k, dtype = self._columns, np.dtype(np.int64)
-            return cast(AnyArray, lazily(self, "predict", X, k, dtype))
+            return cast(AnyArray, lazily(self, "predict", X, k, dtype, offset))
         return cast(AnyArray, like(X, self._predicted(self._scores(X, offset))))
 
     def _predicted(self, scores: Array) -> AnyArray:
@@ -215,11 +222,11 @@ class LinearPredictor(Deciding, OffsetModel, LinkedToPages, ClassifierMixin, Bas
         in ``decision_function``.
         """
         check_is_fitted(self)
-        if is_dask(X) or isinstance(X, Source):
-            refuse_offset_beside(offset)
         if is_dask(X):
-            return dask_accuracy(self, X, y, sample_weight)
+            self._check_dask(X, offset)
+            return dask_accuracy(self, X, y, sample_weight, offset)
         if isinstance(X, Source):
+            refuse_offset_beside(offset)
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)
             self._check_offset(alike.has_offset)

@@ -40,6 +40,7 @@ def online_pass(
     log: Ints | None,
     screening: ScreeningState | None,
     ends: Array | None,
+    offset: Array | None,
 ) -> tuple[float, float, int, int]: ...
 def batch_pass(
     rows: Rows,
@@ -109,6 +110,7 @@ def ascent_round(
     gap: float,
     step_history: Array | None,
     weight_history: Array | None,
+    offset: Array | None,
 ) -> tuple[int, int, float, float, bool, bool, int, int]: ...
 def multiclass_epoch(
     rows: Rows,
@@ -122,6 +124,7 @@ def multiclass_epoch(
     alpha: Array,
     lines: Array,
     shrink_margin: float,
+    offset: Array | None,
 ) -> tuple[int, float, float]: ...
 def gaussian_rows(
     rows: Array, reference: AnyArray, shift: Array, gamma: float, slots: Ints, out: Array

@@ -72,6 +72,7 @@ def ascent_round(
     stands_out: float = np.inf,
     gap: float = np.inf,
     history: StepHistory | None = None,
+    offset: Array | None = None,
 ) -> RoundResult:
     """Run epochs over the active rows until the gap is ``enough`` of the dual, or ``most_epochs``.
 
@@ -83,13 +84,14 @@ def ascent_round(
     mean slope, become inactive. Rows that hold more than ``stands_out`` (at least 3) times the
     mean part of the gap are visited again until they no longer do, unless epochs are fast. With a
     history, slow epochs are accelerated by steps in the space of the last three while most active
-    alphas (all but ``identified`` per free one) are inside their bounds. Writes ``alpha``, ``w``,
-    ``active`` (increasing) and the history.
+    alphas (all but ``identified`` per free one) are inside their bounds. The ``offset`` (n,) is
+    added to the scores. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
     """
+    steps, moves = (None, None) if history is None else history
     return RoundResult(
         *_loops.ascent_round(
             rows, number_of(loss), y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
-            careful, identified, stands_out, gap, *((None, None) if history is None else history),
+            careful, identified, stands_out, gap, steps, moves, offset,
         )
     )  # fmt: skip

@@ -35,17 +35,19 @@ def multiclass_epoch(
     bias_inv_penalty: float = 0.0,
     weight: Array | None = None,
     shrink_margin: float = np.inf,
+    offset: Array | None = None,
 ) -> MulticlassEpochResult:
     """Visit rows in the given order and maximise the dual over each row's alphas (n, k).
 
     For Crammer and Singer's loss, whose alphas are shares in the classes. ``lines`` (d + 1,
     ``line_width(k)``) are the weights, feature by feature, the biases last. They are updated by
     ``inv_2l2`` times change times row, biases by ``bias_inv_penalty`` times change. Rows whose
-    alphas are at bounds and would not move within ``shrink_margin`` become inactive.
+    alphas are at bounds and would not move within ``shrink_margin`` become inactive. The ``offset``
+    (n, k) is added to the scores.
     """
     return MulticlassEpochResult(
         *_loops.multiclass_epoch(
             rows, y, weight, inv_weight_sum, row_norm2, inv_2l2, bias_inv_penalty, order,
-            alpha, lines, shrink_margin,
+            alpha, lines, shrink_margin, offset,
         )
     )  # fmt: skip

@@ -167,12 +167,14 @@ def online_pass(
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
     ends: Array | None = None,
+    offset: Array | None = None,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``. An ``l1`` needs
-    weights that were started with ``received``.
+    weights that were started with ``received``. The ``offset`` (n, k) is added to the scores; with
+    it no row is skipped.
     The ``screening`` state of these rows, kept from pass to pass, lets the perceptron skip rows,
     without changing any bit of the result.
 
@@ -185,13 +187,13 @@ def online_pass(
         return online_pass_twin(
             rows, y, loss, weights, steps=steps, weight=weight, weight_scale=weight_scale,
             order=order, l1=l1, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates,
-            log=log,
+            log=log, offset=offset,
         )  # fmt: skip
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l1, l2, batch, intercept,
             max_updates, weights.v, weights.scalars, weights.sum, weights.lag, weights.received,
-            log, screening, ends,
+            log, screening, ends, offset,
         )
     )  # fmt: skip
 
@@ -212,6 +214,7 @@ def online_pass_twin(
     intercept: bool = True,
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
+    offset: Array | None = None,
 ) -> PassResult:
     """``online_pass`` in Python, for any loss."""
     V, scalars = weights.v, weights.scalars
@@ -229,6 +232,8 @@ def online_pass_twin(
             at, x = row_nonzeros(rows, i)
             weights.receive(at)
             scores = (scalars[0] * (V[:, :-1][:, at] @ x) + V[:, -1])[None]
+            if offset is not None:
+                scores += offset[i]
             c = 1.0 if weight is None else weight[i]
             loss_sum += c * float(loss.value(y[i : i + 1], scores)[0])
             mistakes += c * bool(loss.mistakes(y[i : i + 1], scores)[0])

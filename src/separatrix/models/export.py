@@ -32,7 +32,8 @@ def export(
         Before it, a pipeline may have a StandardScaler and, except for C, a OneHotEncoder, also
         inside a ColumnTransformer. A model that was fitted to files includes how its columns are
         read; parts of dates are for "sql" only. Hashed columns and kernels are refused with the
-        reason.
+        reason. A model that was fitted with an offset needs it as last columns: ``offset``, or the
+        column of the files; ``offset_<label>`` for each of more than two classes.
     path : str or path
         The file. An existing file is replaced once the new one is complete; pipes and devices such
         as ``/dev/stdout`` are written to directly.

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .formula import Feature, Formula, Type
+from .features import Feature, Type
+from .formula import Formula
 
 OPSET, OPSET_ML = 17, 3  # the oldest with all operators that are used
 IR_VERSION = 8  # of the releases that introduced opset 17

@@ -57,6 +57,11 @@ def shapes(operator: Any) -> None:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a model to the graph."""
     types, helper = _import("skl2onnx.common.data_types"), _import("onnx.helper")
+    if operator.raw_operator.uses_offset_:
+        raise ValueError(
+            "skl2onnx passes features alone, and this model was fitted with an offset: use "
+            "separatrix.export(model, path, to='onnx'), whose graph has inputs for it"
+        )
     formula = formula_of(operator.raw_operator)
     graph = Graph(scope.get_unique_variable_name("separatrix"))
     label, shares = (output.full_name for output in operator.outputs)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formula import Feature, Formula, Type, digits, signed
+from .features import Feature, Type
+from .formula import Formula, digits, signed
 from .sql_dates import value_of, with_parts
 
 MOST_CLASSES = 100  # each is compared with every other

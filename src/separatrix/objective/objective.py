@@ -81,6 +81,14 @@ class Objective(DataFacts):
         two = k == 2 and not self.source.multilabel
         return 1 if two else k, self.source.n_features + 1
 
+    @property
+    def zeros(self) -> Array:
+        """Weights of 0; with an offset the biases take back its mean, which may be far from 0."""
+        W = np.zeros(self.shape)
+        if self.intercept and self.source.has_offset:
+            W[:, -1] = -self.offset_sums.total / self.source.weight_sum
+        return W
+
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; cached facts about the data are shared."""
         return self._sharing(replace(self, penalty=penalty))

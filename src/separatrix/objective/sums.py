@@ -293,6 +293,8 @@ class OffsetSums(Sum[tuple[Array, Array, Array]]):
         """(k,) each."""
         offset, weight, y = block.rows.offset, block.weights, block.y
         assert offset is not None
+        if block.weight is not None:  # of rows without weight, squares may overflow
+            offset = np.where(weight[:, None] != 0.0, offset, 0.0)
         if self.columns > 1 and y.ndim == 1:
             own = y[:, None] == np.arange(self.columns)
         else:

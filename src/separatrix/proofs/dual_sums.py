@@ -41,6 +41,8 @@ def signed_dual_sums(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) 
 def mean_gain(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> float:
     """Mean of -phi*(-alpha) over all rows."""
     conjugates, weight = dual_loss.loss.conjugate(alpha), source.weight
+    if source.offset is not None:
+        conjugates = conjugates + alpha * source.y * source.offset[:, 0]
     return -float(conjugates.sum() if weight is None else weight @ conjugates) / source.weight_sum
 
 

@@ -70,6 +70,10 @@ class Rows(ABC):
         """The same rows with scores ``(rows, 1) W'`` alone, which are linear in the weights."""
         return self
 
+    def with_own_offset(self, offset: Array) -> Rows | None:
+        """These rows with an offset where they are; None if the host adds it to their scores."""
+        return None
+
     @property
     def X(self) -> Any:  # noqa: N802
         """The rows as ``Block.X`` holds them: a plain array for dense rows."""

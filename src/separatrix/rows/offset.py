@@ -6,18 +6,22 @@ product that is linear in the weights. These are passed on to the rows without t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..loops import MulticlassEpochResult, PassResult, RoundResult, ScreeningState
+from ..losses import MarginLoss
 from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
 from .base import Rows, Storage
 from .given import concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .visits import Visits
 
 NO_LOW_PART = np.zeros(1)
 
@@ -25,7 +29,9 @@ NO_LOW_PART = np.zeros(1)
 def with_offset(rows: Rows, offset: Array | None) -> Rows:
     """The rows with this offset (n, k), in place of one that they may have."""
     plain = rows.without_offset
-    return plain if offset is None else OffsetRows(plain, offset)
+    if offset is None:
+        return plain
+    return plain.with_own_offset(offset) or OffsetRows(plain, offset)
 
 
 def widened(rows: Rows, n_features: int) -> Rows:
@@ -33,16 +39,12 @@ def widened(rows: Rows, n_features: int) -> Rows:
     return with_offset(host_rows_of(rows).widened(n_features), rows.offset)
 
 
-class OffsetRows(Rows):
-    """Rows of any storage in main memory, and numbers (n, k) that are added to their scores.
+class RowsPlusOffset(Rows):
+    """Rows, and numbers (n, k) that are added to their scores."""
 
-    They offer sums, and no visits row by row: the compiled passes know no offset.
-    """
-
-    __slots__ = ("_offset", "given")
-
-    def __init__(self, given: Rows, offset: Array) -> None:
-        self.given, self._offset = given, offset
+    __slots__ = ()
+    given: Rows
+    _offset: Array
 
     @property
     def offset(self) -> Array:
@@ -51,6 +53,16 @@ class OffsetRows(Rows):
     @property
     def without_offset(self) -> Rows:
         return self.given
+
+    @property
+    def visitable(self) -> bool:
+        """Whether the given rows can be visited."""
+        return self.given.visitable
+
+    @property
+    def visits(self) -> Visits:
+        """Visits to the given rows, with the offset in every score."""
+        return OffsetVisits(self.given.visits, self._offset)
 
     # ---- storage -----------------------------------------------------------------------------
 
@@ -70,7 +82,7 @@ class OffsetRows(Rows):
     def stored(self) -> Rows:
         """The same offset with rows that are values of their own."""
         rows = self.given.stored
-        return self if rows is self.given else OffsetRows(rows, self._offset)
+        return self if rows is self.given else with_offset(rows, self._offset)
 
     def home(self) -> HostRows:
         """The rows alone: the offset is no value of theirs."""
@@ -101,23 +113,23 @@ class OffsetRows(Rows):
         added: int = self._offset.itemsize * self._offset.shape[1]
         return self.given.row_bytes + added
 
-    def part(self, start: int, stop: int) -> OffsetRows:
-        return OffsetRows(self.given.part(start, stop), self._offset[start:stop])
+    def part(self, start: int, stop: int) -> Rows:
+        return with_offset(self.given.part(start, stop), self._offset[start:stop])
 
-    def take(self, at: Ints) -> OffsetRows:
-        return OffsetRows(self.given.take(at), self._offset[at])
+    def take(self, at: Ints) -> Rows:
+        return with_offset(self.given.take(at), self._offset[at])
 
-    def take_features(self, at: Ints) -> OffsetRows:
-        return OffsetRows(self.given.take_features(at), self._offset)
+    def take_features(self, at: Ints) -> Rows:
+        return with_offset(self.given.take_features(at), self._offset)
 
     @classmethod
-    def concatenated(cls, parts: Sequence[OffsetRows]) -> OffsetRows:
+    def concatenated(cls, parts: Sequence[RowsPlusOffset]) -> Rows:
         """Concatenate rows of one storage, and their offsets."""
         given = concatenate_rows([part.given.X for part in parts])
-        return cls(rows_of(given), np.concatenate([part.offset for part in parts]))
+        return with_offset(rows_of(given), np.concatenate([part.offset for part in parts]))
 
-    def absolute(self) -> OffsetRows:
-        return OffsetRows(self.given.absolute(), np.abs(self._offset))
+    def absolute(self) -> Rows:
+        return with_offset(self.given.absolute(), np.abs(self._offset))
 
     def features_as_dense(self, at: Ints) -> Array:
         return self.given.features_as_dense(at)
@@ -194,3 +206,44 @@ class OffsetRows(Rows):
         dtype: DTypeLike = np.float64,
     ) -> Array:
         return self.given.gram(weight, standardization, dtype)
+
+
+class OffsetRows(RowsPlusOffset):
+    """Rows of any storage, and numbers (n, k) that the host adds to their scores."""
+
+    __slots__ = ("_offset", "given")
+
+    def __init__(self, given: Rows, offset: Array) -> None:
+        self.given, self._offset = given, offset
+
+
+class OffsetVisits(Visits):
+    """Visits row by row to rows with an offset (n, k)."""
+
+    __slots__ = ("given", "offset")
+
+    def __init__(self, given: Visits, offset: Array) -> None:
+        self.given, self.offset = given, offset
+
+    def screening_state(self, k: int) -> ScreeningState | None:
+        """None: the bounds by which the perceptron skips rows know no offset."""
+        return None
+
+    @property
+    def online_pass(self) -> Callable[..., PassResult]:
+        return partial(self.given.online_pass, offset=self.offset)
+
+    def ascent_round(
+        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
+    ) -> RoundResult:
+        own = self.offset[:, 0]  # of two classes, and contiguous
+        return self.given.ascent_round(y, loss, alpha, w, active, offset=own, **numbers)
+
+    def multiclass_epoch(
+        self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> MulticlassEpochResult:
+        return self.given.multiclass_epoch(y, alpha, lines, order, offset=self.offset, **numbers)
+
+    def columns(self, features: Ints, means: Array) -> Any:
+        """Some features, which have no offset."""
+        return self.given.columns(features, means)

@@ -63,6 +63,24 @@ class StandardizedRows(Rows):
             self._copy = self.standardizer.copied(rows, self.weight, dtype=self.dtype)
         return self if self._copy is None else self._copy
 
+    @property
+    def offset(self) -> Array | None:
+        """That of the given rows."""
+        return self.given.offset
+
+    @property
+    def without_offset(self) -> StandardizedRows:
+        plain = self.given.without_offset
+        return self if plain is self.given else self._of(plain)
+
+    def with_own_offset(self, offset: Array) -> StandardizedRows | None:
+        """The given rows may have one where they are."""
+        given = self.given.with_own_offset(offset)
+        return None if given is None else self._of(given)
+
+    def _of(self, given: Rows) -> StandardizedRows:
+        return StandardizedRows(given, self.standardizer, self.weight)
+
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """Where those of the given rows live."""
         return self.given.vectors_of(shape)
@@ -290,7 +308,8 @@ class StandardizedRows(Rows):
         """From weights that are converted to twice the working precision, too."""
         high, low = exact_to_weights(self.standardization, W)
         found, rest = self.given.compensated_scores(high)
-        return pair_difference(found, rest, -self.given.scores(low), NO_LOW_PART)
+        added = self.given.without_offset.scores(low)
+        return pair_difference(found, rest, -added, NO_LOW_PART)
 
     def compensated_transpose_product(self, coefficients: Array) -> tuple[Array, Array]:
         """Corrected to twice the working precision."""

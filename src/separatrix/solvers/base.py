@@ -162,17 +162,8 @@ class Solver(Registered, ABC):
     """Whether it draws from ``rng``. Else no generator is created for a run, which would take as
     long as some fits to a few hundred rows."""
 
-    takes_offset: ClassVar[bool] = False
-    """Whether it supports numbers that are added to the scores of the rows."""
-
     def check(self, objective: Objective) -> None:
         """Raise an error if this objective is not supported; the message names alternatives."""
-        if objective.source.has_offset and not self.takes_offset:
-            raise TypeError(
-                f"{self!r} takes no offset: use solver='auto', or LBFGS(), Newton(), "
-                "ProximalNewton(), LeastSquares(), ProximalPoint(), DualAscent() or "
-                "GradientDescent() on all rows at once"
-            )
         if self.needs_visits and not objective.source.visitable:
             raise TypeError(
                 f"{type(self).__name__} visits rows one after another, and their storage offers "

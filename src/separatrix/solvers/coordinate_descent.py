@@ -166,14 +166,14 @@ def minimum_on(
     binary = objective.loss.column_loss
     if binary is None:
         raise TypeError(f"{objective.loss!r} is no loss of margins")
-    V, total = W.copy(), 0.0
+    V, total, offset = W.copy(), 0.0, source.offset
     for c, w in enumerate(W):
         signs = y if len(W) == 1 else signs_of(y, c)
         weighs = objective.loss.weighs_columns
         each = np.asarray(objective.loss.column_weights(y))[:, c] if weighs else 1.0
         own = Restricted(
             binary, signs, share * each, columns, thresholds, ridge[c, features],
-            objective.intercept,
+            objective.intercept, None if offset is None else offset[present, c],
         )  # fmt: skip
         centre = columns.means[features]
         u, gain = own.minimum(np.append(w[features], w[-1] + dot(centre, w[features])), affordable)
@@ -204,10 +204,14 @@ class Restricted:
     thresholds: Array
     ridge: Array
     bias: bool
+    offset: Array | None = None
+    """Added to the score of each row, (n,)."""
 
     def at(self, u: Array) -> MarginPoint:
         w, curvature = u[:-1], np.empty(len(self.signs))
         scores = self.columns.scores(w) + u[-1]
+        if self.offset is not None:
+            scores += self.offset
         mean, _ = DenseRows(scores[:, None]).value_gradient(
             self.signs, self.loss, AS_IT_IS, self.share, curvature=curvature
         )  # here a row is its score

@@ -83,7 +83,6 @@ class DualAscent(DualSolver):
     """
 
     name = "DualAscent"
-    takes_offset = True
     needs_rows_in_memory = False
     words = ("ran",)
 
@@ -218,8 +217,6 @@ def first_phase(objective: Objective) -> str:
 
 def _fastest_phase(objective: Objective) -> str:
     source = objective.source
-    if source.has_offset:  # which the others do not know
-        return proximal_point.PHASE
     if not isinstance(source, InMemory):
         return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE
     if is_badly_scaled(objective):

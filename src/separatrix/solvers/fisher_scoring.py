@@ -55,7 +55,6 @@ class FisherScoring(Solver):
 
     name = "FisherScoring"
     draws = False
-    takes_offset = True
 
     @property
     def monotone(self) -> bool:

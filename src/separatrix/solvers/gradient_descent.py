@@ -142,11 +142,6 @@ class GradientDescent(Solver):
         """Whether the step was not given."""
         return isinstance(self.learning_rate, str)
 
-    @property
-    def takes_offset(self) -> bool:  # type: ignore[override]
-        """With all rows at once: the compiled passes over single rows know no offset."""
-        return not self.by_row
-
     @cached_property
     def by_row(self) -> bool:
         """Whether rows are visited in batches."""

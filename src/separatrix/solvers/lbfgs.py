@@ -74,7 +74,6 @@ class LBFGS(Solver):
 
     name = "LBFGS"
     draws = False
-    takes_offset = True
 
     memory: int = 10
     factored_features: int = 5000

@@ -82,7 +82,6 @@ class LeastSquares(Solver):
 
     name = "LeastSquares"
     draws = False
-    takes_offset = True
 
     direct_size: int = 3000
 

@@ -70,7 +70,6 @@ class LinearProgram(Solver):
 
     name = "LinearProgram"
     draws = False
-    takes_offset = True
 
     def check(self, objective: Objective) -> None:
         """Only the hinge without a penalty, with rows in memory or few enough to copy."""

@@ -60,7 +60,6 @@ class Newton(Solver):
 
     name = "Newton"
     draws = False
-    takes_offset = True
     monotone = True
 
     direct_weights: int = 1500

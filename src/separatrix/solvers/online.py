@@ -119,7 +119,8 @@ class OnlineRun:
                 state["sum"] = np.zeros(W.shape)
         numbers = {name: state[name] for name in NUMBERS}
         factor = 1.0
-        if isinstance(schedule, Constant) and not objective.penalty.l2:
+        step_matters = objective.penalty.l2 or objective.source.has_offset
+        if isinstance(schedule, Constant) and not step_matters:
             if numbers["unit"] != 1.0:
                 schedule, scale = Constant(schedule.step * scale / numbers["unit"]), 1.0
         else:  # the step no longer only rescales: a run that began so goes on as it is

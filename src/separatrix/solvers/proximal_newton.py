@@ -78,7 +78,6 @@ class ProximalNewton(Solver):
 
     name = "ProximalNewton"
     draws = False
-    takes_offset = True
     monotone = True
     any_penalty = True
 

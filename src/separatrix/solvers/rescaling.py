@@ -41,7 +41,8 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
 def only_rescales(objective: Objective, learning_rate: LearningRate, W: Array) -> bool:
     """Whether scaling a perceptron's steps scales its weights by the same factor."""
     schedule = as_schedule(learning_rate, objective.penalty.l2)
-    return isinstance(schedule, Constant) and not objective.penalty.l2 and not W.any()
+    scales = not objective.penalty.l2 and not objective.source.has_offset and not W.any()
+    return isinstance(schedule, Constant) and scales
 
 
 def common_weight(source: Source) -> float | None:

@@ -119,6 +119,11 @@ def mistake_bound_callback(
     l2: float,
 ) -> MistakeBoundCallback:
     """The callback for a run from W, if the assumptions of the theory hold."""
+    if objective.source.has_offset:
+        raise ValueError(
+            "monitor bounds the mistakes of a run without an offset: set monitor=None, or leave "
+            "out the offset"
+        )
     if not isinstance(theory, Separability):
         raise TypeError(
             f"monitor must be None or what separatrix.separability(X, y) returns, got {theory!r}"

@@ -43,13 +43,15 @@ def ascent_round(
     stands_out: float = np.inf,
     gap: float = np.inf,
     history: StepHistory | None = None,
+    offset: Array | None = None,
 ) -> RoundResult:
     at, epochs, crawls, reached, subspace = active.copy(), 0, False, False, history is not None
     subspace_steps, visits = 0, 0
     numbers: dict[str, Any] = {
         "inv_weight_sum": inv_weight_sum, "row_norm2": row_norm2, "inv_2l2": inv_2l2,
-        "bias_inv_penalty": bias_inv_penalty, "weight": weight,
+        "bias_inv_penalty": bias_inv_penalty, "weight": weight, "offset": offset,
     }  # fmt: skip
+    pull = np.zeros(len(y)) if offset is None else y * offset  # of the dual, for every alpha
     p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     while epochs < most_epochs and not reached:
@@ -65,8 +67,9 @@ def ascent_round(
         epochs, visits, gap = epochs + 1, visits + len(at), found.gap
         known = 0.0 < before < np.inf
         fall = min(1.0, gap / before) if known else 1.0
-        dual = dual_estimate(loss, alpha, w, p, inv_2l2)
-        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough * min(1.0, dual))
+        dual = dual_estimate(loss, alpha, w, p, inv_2l2) - float(p @ (pull * alpha))
+        most = dual if offset is not None else min(1.0, dual)
+        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough * most)
         if not reached and known and fall > LEFT_BY_FAST:
             visits += visit_again(
                 rows, y, loss, alpha, w, order[: found.n_active], row_gap[: found.n_active],
@@ -77,7 +80,7 @@ def ascent_round(
         again = np.isin(at, order[: found.n_active])
         if remembered is not None:
             subspace = subspace_step(
-                rows, y, loss, alpha, w, start, start_w, remembered, p, inv_2l2
+                rows, y, loss, alpha, w, start, start_w, remembered, p, inv_2l2, pull
             )
         if remembered is not None and subspace:
             again |= remembered.alphas[1, at] != 0.0
@@ -138,6 +141,7 @@ def subspace_step(
     history: StepHistory,
     p: Array,
     inv_2l2: float,
+    pull: Array,
 ) -> bool:
     """On to the highest point in the space of three steps, back into the bounds; or no gain."""
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
@@ -145,7 +149,7 @@ def subspace_step(
     slope, own = conjugate_derivatives(loss, alpha, free)
     steps = np.vstack([alpha - start, history.alphas])
     moves = np.vstack([w - start_w, history.weights])[:, :-1]
-    slopes = steps @ (p * slope) - moves @ w[:-1] / inv_2l2
+    slopes = steps @ (p * (slope - pull)) - moves @ w[:-1] / inv_2l2
     curvatures = moves @ moves.T / inv_2l2 + (steps * p * own) @ steps.T
     least = GAIN_ROUNDING * float(w[:-1] @ w[:-1]) / inv_2l2
     lengths = step_lengths(curvatures, slopes, least)
@@ -160,7 +164,7 @@ def subspace_step(
     for i in np.flatnonzero(there != wanted):
         columns, x = row_nonzeros(rows, int(i))
         change[columns] += p[i] * y[i] * (there - wanted)[i] * inv_2l2 * x
-    gain = p @ (loss.conjugate(alpha) - loss.conjugate(there))
+    gain = p @ (loss.conjugate(alpha) - loss.conjugate(there) + pull * (alpha - there))
     if gain > change @ (w[:-1] + 0.5 * change) / inv_2l2:
         alpha[:] = there
         w[:-1] += change

@@ -37,6 +37,7 @@ def coordinate_epoch(
     weight: Array | None = None,
     shrink_margin: float = np.inf,
     row_gap: Array | None = None,
+    offset: Array | None = None,
 ) -> EpochResult:
     slope, gap = 0.0, 0.0
     kept: list[int] = []
@@ -46,7 +47,7 @@ def coordinate_epoch(
             raise Interrupted("the loop was asked to stop before its end")
         p = inv_weight_sum if weight is None else inv_weight_sum * weight[i]
         at, x = row_nonzeros(rows, i)
-        m = y[i] * (w[:-1][at] @ x + w[-1])
+        m = y[i] * (w[:-1][at] @ x + w[-1] + (0.0 if offset is None else offset[i]))
         curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
         if isinstance(loss, Logistic):
             best = _logistic_alpha(loss, alpha[i], m, curvature)

@@ -23,6 +23,7 @@ def multiclass_epoch(
     bias_inv_penalty: float = 0.0,
     weight: Array | None = None,
     shrink_margin: float = np.inf,
+    offset: Array | None = None,
 ) -> MulticlassEpochResult:
     k = alpha.shape[1]
     gap = violation = 0.0
@@ -33,6 +34,7 @@ def multiclass_epoch(
         p = inv_weight_sum if weight is None else inv_weight_sum * weight[i]
         at, x = row_nonzeros(rows, i)
         scores = x @ lines[:-1, :k][at] + lines[-1, :k]
+        scores = scores if offset is None else scores + offset[i]
         curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
         best, neg_slope, of_row, lacks = _best_shares(
             scores, int(y[i]), alpha[i], curvature, shrink_margin

@@ -23,9 +23,9 @@ def is_dask(X: Any) -> bool:
     return type(first).__module__.partition(".")[0] in DASK
 
 
-def dask_source(X: Any, y: Any, sample_weight: Any) -> ClusterSource:
+def dask_source(X: Any, y: Any, sample_weight: Any, offset: Any = None) -> ClusterSource:
     """A source of the rows of collections, on the workers of the active client."""
-    return ClusterSource(DaskEngine(active_client(), delayed_parts(X, y, sample_weight)))
+    return ClusterSource(DaskEngine(active_client(), delayed_parts(X, y, sample_weight, offset)))
 
 
 def dask_files(parts: Sequence[FilePart]) -> DaskEngine:
@@ -72,17 +72,22 @@ def active_client(
     return client
 
 
-def delayed_parts(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, ...]]:
-    """Rows, labels and weights of every part, delayed."""
+def delayed_parts(
+    X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+) -> list[tuple[Any, ...]]:
+    """Rows, labels, weights and offsets of every part, delayed; None for those not given."""
     if y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
     rows, chunks = delayed_blocks(X, "X")
-    columns = [rows, delayed_blocks(y, "y", chunks)[0]]
-    if sample_weight is not None:
-        columns.append(delayed_blocks(sample_weight, "sample_weight", chunks)[0])
-    for name, column in zip(("y", "sample_weight"), columns[1:], strict=False):
+    columns: list[list[Any]] = [rows]
+    for name, given in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
+        if given is None:
+            columns.append([None] * len(rows))
+            continue
+        column = delayed_blocks(given, name, chunks)[0]
+        columns.append(column)
         if len(column) != len(rows):
             raise ValueError(
                 f"X is in {len(rows)} parts and {name} in {len(column)}, and their lengths are not "

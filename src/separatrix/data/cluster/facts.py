@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...numeric.types import AnyArray, Array
-from ...rows import Storage, host_rows_of
+from ...rows import Storage, host_rows_of, rows_of
 from .parts import Part
 
 
@@ -31,6 +31,8 @@ class PartFacts:
     """Distinct labels of rows of non-zero weight."""
     weights: Array = field(default_factory=lambda: np.empty(0))
     """Sum of the weights of each label."""
+    offsets: int = 0
+    """Number of columns of its offset."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class FactsOf:
     def __call__(self, part: Part, threads: int) -> tuple[list[PartFacts]]:
         if part.X is None:
             return ([PartFacts(part.number, 0)],)
-        rows = host_rows_of(part.X)
+        rows, offset = host_rows_of(part.X), rows_of(part.X).offset
         n, n_features = rows.shape
         weights = part.block.weights
         present = weights != 0.0
@@ -49,6 +51,7 @@ class FactsOf:
             part.number, n, int(np.count_nonzero(present)), n_features, part.names,
             rows.storage, rows.dtype.name, rows.values.size, rows.index_bytes,
             labels, np.bincount(number, weights[present], len(labels)).astype(np.float64),
+            0 if offset is None else offset.shape[1],
         )  # fmt: skip
         return ([facts],)
 
@@ -91,6 +94,11 @@ def _check_pair(first: PartFacts, other: PartFacts) -> None:
         raise ValueError(
             f"{where[0]} is {other.storage} and {where[1]} {first.storage}; expected all parts "
             "sparse (CSR), or all dense."
+        )
+    if other.offsets != first.offsets:
+        raise ValueError(
+            f"{where[0]} has {other.offsets} columns of offsets and {where[1]} {first.offsets}; "
+            "expected as many in all parts."
         )
     kinds = [facts.labels.dtype.kind in "OUT" for facts in (other, first)]
     if other.present and first.present and kinds[0] != kinds[1]:

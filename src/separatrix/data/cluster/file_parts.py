@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...rows import concatenate_rows, rows_of
+from ...rows import concatenate_rows, host_rows_of, rows_of
 from ..files.encoding.decoding import decoded, refuse_mixed
 from ..files.encoding.encoding import Encoding
 from ..files.readers.formats import FORMATS, format_of, kept_format, open_files
@@ -199,14 +199,14 @@ class Read:
         pieces = list(decoded(_file(part).open(self.common), self.encoding, self.dtype))
         if not pieces:
             return
-        X = concatenate_rows([piece.X for piece in pieces])
+        rows = rows_of(concatenate_rows([piece.X for piece in pieces]))
         y, weight = (
             np.concatenate([getattr(piece, name) for piece in pieces])
             if getattr(pieces[0], name) is not None
             else None
             for name in ("y", "weight")
         )
-        fill(part, rows_of(X).as_matrix(), y, weight)
+        fill(part, host_rows_of(rows).as_matrix(), y, weight, rows.offset)
         part.file = str(part.file)  # a frame is no longer needed
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
-from ...rows import HostRowsLike, RowsLike, host_rows_of, rows_of
+from ...rows import HostRowsLike, RowsLike, host_rows_of, rows_of, with_offset
 from ..blocks import Block
 from ..files.facts import check_weights
 from ..files.readers.reader import Place
 from ..labels import check_labels
+from ..offset import check_offset
 from ..sum import Sum
 from ..thresholds import BLOCK_BYTES
 from ..validation import check_rows
@@ -133,14 +134,14 @@ def named(number: int, file: Any) -> Part:
     return Part(number, None, np.empty(0), None, None, file=file)
 
 
-def loaded(number: int, X: Any, y: Any, weight: Any = None) -> Part:
-    """A part from rows, labels and weights of any kind, checked; labels are as given."""
+def loaded(number: int, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Part:
+    """A part from rows, labels, weights and offsets of any kind, checked; labels are as given."""
     part = Part(number, None, np.empty(0), None, _names(X))
-    fill(part, X, y, weight)
+    fill(part, X, y, weight, offset)
     return part
 
 
-def fill(part: Part, X: Any, y: Any, weight: Any) -> None:
+def fill(part: Part, X: Any, y: Any, weight: Any, offset: Any = None) -> None:
     """Give a part its rows, checked, if there are any."""
     where = f"part {part.number}" if part.file is None else str(part.file)
     if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
@@ -158,7 +159,23 @@ def fill(part: Part, X: Any, y: Any, weight: Any) -> None:
         )
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
     part.weight = check_weights(weight, n, Place(where))
-    part.X, part.y = rows, labels
+    part.y = labels
+    part.X = rows if offset is None else with_offset(rows_of(rows), _offset(offset, n, where)).X
+
+
+def _offset(offset: Any, n: int, where: str) -> Array:
+    """The offset of n rows, (n, columns): how many there must be is known with all classes."""
+    found = np.asarray(offset, dtype=np.float64)
+    if found.ndim not in (1, 2) or len(found) != n:
+        raise ValueError(
+            f"{where}: X has {n} rows and offset the shape {found.shape}; expected one number for "
+            "each row, or one for each row and class: chunk X and offset alike."
+        )
+    columns = found.shape[1] if found.ndim == 2 else 1
+    try:
+        return check_offset(found[:, 0] if found.shape == (n, 1) else found, n, columns)
+    except ValueError as error:
+        raise ValueError(f"{where} (rows counted from 0 within it): {error}") from error
 
 
 def _names(X: Any) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from ...numeric.lazy import cached_property
 from ...numeric.threads import n_threads
 from ...numeric.types import AnyArray, Array, Ints
-from ...rows import Storage, host_rows_of
+from ...rows import Storage, host_rows_of, rows_of, with_offset
 from ..blocks import Block, concatenated, random_rows, taken
 from ..class_moments import FEW_ROWS
 from ..fingerprint import DIGEST_BYTES, fingerprint
@@ -22,6 +22,7 @@ from ..labels import encoded
 from ..row_state import RowChange, RowNumbers
 from ..source import InMemory, Source
 from ..sum import Sum, T
+from ..wrapped import WithoutOffset
 from .engine import Engine
 from .facts import FactsOf, PartFacts, check_alike
 from .parts import Part, SumOver
@@ -45,6 +46,12 @@ class ClusterSource(Source):
         self.n_features, self.names = filled.n_features, filled.names
         labels = [facts.labels for facts in self.facts if len(facts.labels)]
         self.classes = np.unique(np.concatenate(labels))
+        columns = 1 if len(self.classes) == 2 else len(self.classes)
+        if filled.offsets not in (0, columns):
+            raise ValueError(
+                f"offset has {filled.offsets} columns, expected {columns}: one number per row for "
+                "two classes, else one for each class, in the order of classes_"
+            )
         self._dtype = np.result_type(*(facts.dtype for facts in self.facts))
         starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
         engine.change(EncodeLabels(self.classes, tuple(starts), self._dtype.name))
@@ -98,6 +105,14 @@ class ClusterSource(Source):
     def parts(self) -> int:
         """How many have rows."""
         return len(self.facts)
+
+    @property
+    def has_offset(self) -> bool:
+        return self.facts[0].offsets > 0
+
+    @property
+    def without_offset(self) -> Source:
+        return WithoutOffset(self) if self.has_offset else self
 
     def total(self, sum: Sum[T]) -> T:
         """Made by the workers, and added up along one tree over the parts."""
@@ -195,8 +210,9 @@ class EncodeLabels:
         if part.X is None:
             return
         part.start, part.y = self.starts[part.number], encoded(part.y, self.classes)
-        rows = host_rows_of(part.X)
-        part.X = rows.with_values(rows.values.astype(self.dtype, copy=False)).X
+        rows, offset = host_rows_of(part.X), rows_of(part.X).offset
+        plain = rows.with_values(rows.values.astype(self.dtype, copy=False))
+        part.X = with_offset(plain, offset).X
 
 
 @dataclass(frozen=True)

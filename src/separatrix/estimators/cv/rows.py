@@ -32,15 +32,17 @@ def given_rows(
     clf: Any, X: Any, y: Any, sample_weight: Any, offset: Any, metadata: Metadata, scoring: Any
 ) -> Given:
     """The rows of a fit of this estimator, and the metadata for assigning them to folds."""
-    if is_dask(X) or isinstance(X, Source):
+    if isinstance(X, Source):
         refuse_offset_beside(offset)
     if is_dask(X):
-        X, y, sample_weight = dask_source(X, y, sample_weight), None, None
+        X, y, sample_weight = dask_source(X, y, sample_weight, offset), None, None
+        offset = None
     arrays = not isinstance(X, Source)
     given = clf._source if arrays else clf._given_source
-    found = placed_source(given(X, y, sample_weight), clf.device)
+    found = given(X, y, sample_weight)
     if offset is not None:
         found = offset_source(found, offset)
+    found = placed_source(found, clf.device)
     if not isinstance(found, InMemory):
         if scoring not in (None, "loss"):
             raise TypeError(

@@ -7,6 +7,7 @@ from .device import Device
 from .gpu import Cuda, cuda, devices_in_use
 from .groups import counts
 from .kernels import CudaKernel
+from .offset import DeviceOffsetRows
 from .values import DeviceValues, at_home, device_values
 from .vectors import DeviceVectors
 
@@ -16,6 +17,7 @@ __all__ = [
     "Device",
     "DeviceCsrRows",
     "DeviceDenseRows",
+    "DeviceOffsetRows",
     "DeviceRows",
     "DeviceValues",
     "DeviceVectors",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Tile:
         """``(rows, 1) W'`` for weights (k, d + 1) of the device: (rows, k)."""
         raise NotImplementedError
 
+    def products(self, V: Any) -> Any:
+        """The same without an offset."""
+        return self.scores(V)
+
     def add_transpose(self, coefficients: Any, out: Any) -> None:
         """Add ``coefficients' (rows, 1)`` to (k, d + 1) of the device."""
         raise NotImplementedError
@@ -50,11 +54,17 @@ class DeviceRows(Rows):
     """Rows of one device."""
 
     __slots__ = ("device", "residents", "vector_space")
+    offset_rows: ClassVar[type[DeviceRows]]
+    """Rows with an offset: set by offset.py, which imports this file."""
 
     def __init__(self, device: Device, residents: Residents | None = None) -> None:
         self.device = device
         self.residents = Residents(device) if residents is None else residents
         self.vector_space = DeviceVectors(device)
+
+    def with_own_offset(self, offset: Array) -> DeviceRows:
+        """Rows of the same device."""
+        return self.offset_rows(self, offset)  # type: ignore[arg-type]
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """On the device, unless there are so few weights that launching kernels takes longer."""

@@ -49,7 +49,7 @@ def curvature_product(
     labels, weights = rows.labels_of(y, k), rows.weights_of(weight)
     out = device.zeros(V.shape)
     for at, tile in rows.tiles(k):
-        turn = tile.scores(along)
+        turn = tile.products(along)
         _launch(rows, loss, PRODUCT, tile, at_weights, turn, labels, weights, at)
         tile.add_transpose(turn, out)
     return out

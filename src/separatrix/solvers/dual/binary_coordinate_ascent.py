@@ -168,6 +168,9 @@ class CoordinateAscentRun(CoordinateEpochs):
         self.alpha[:] = alpha
         self._recompute_weights()
         half, whole = -dot(c, conjugate(0.5 * alpha)), -dot(c, conjugate(alpha))
+        if self.source.offset is not None:
+            of_offset = dot(c, alpha * self.source.y * self.source.offset[:, 0])
+            half, whole = half - 0.5 * of_offset, whole - of_offset
         share = best_share(half, whole, self.objective.penalty.value(self.W))
         self.alpha *= share
         self.W *= share

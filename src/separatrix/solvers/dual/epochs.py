@@ -150,16 +150,16 @@ def solve_free_variables(
     constraints, SIAM J. Optimization 1, 1991). ``p`` are the shares of the rows. Counting a row
     once more moves the weights by ``gives`` times it, and its own margin by ``curvatures``.
     """
-    y = rows.y
+    y, linear = rows.y, rows.without_offset
     scale = 1.0 / (p * np.sqrt(np.maximum(curvatures, SAFE_DIVISOR)))
     lack = 1.0 - y * rows.scores(W)[:, 0]
 
     def moved(change: Array) -> Array:
-        out: Array = rows.transpose_product((p * y * change)[:, None]) * gives
+        out: Array = linear.transpose_product((p * y * change)[:, None]) * gives
         return out
 
     def product(u: Array) -> Array:
-        out: Array = scale * p * y * rows.scores(moved(scale * u))[:, 0]
+        out: Array = scale * p * y * linear.scores(moved(scale * u))[:, 0]
         return out
 
     u, hoped = conjugate_gradients(product, scale * p * lack, gain=LITTLE, most=most)
@@ -168,7 +168,7 @@ def solve_free_variables(
         there = np.clip(alpha + length * scale * u, 0.0, 1.0)
         change = there - alpha
         # The dual decreases by half the effect of the changes on the margins.
-        gain = float((p * change) @ (lack - 0.5 * y * rows.scores(moved(change))[:, 0]))
+        gain = float((p * change) @ (lack - 0.5 * y * linear.scores(moved(change))[:, 0]))
         if gain >= 0.1 * length * hoped:
             break
         length *= 0.5

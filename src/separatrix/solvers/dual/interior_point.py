@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...data import InMemory
 from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries
 from ...numeric.linear_systems import cholesky_solver
@@ -177,14 +178,21 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         n, d = len(self.source.y), self.source.n_features
         self.share = self.source.weights / self.source.weight_sum
         self.l2 = objective.penalty.l2
-        if at is None:
-            alpha = np.full(n, 0.5 if self.dual_loss.nonsmooth else 3.0)
-            xi = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5)
-            at = PairPoint(np.zeros(objective.shape), alpha, 1.0 - alpha, xi - 1.0, xi)
-        self.at = at
+        self.at = self._interior() if at is None else at
         in_rows = n <= d and not in_feature_space(objective)
         self.products = self.source.gram() / (2.0 * self.l2) if in_rows else np.empty(0)
         self._evaluate_gap()
+
+    def _interior(self) -> PairPoint:
+        """At weights of 0, with losses above those that the offset leaves."""
+        n, W = len(self.source.y), self.objective.zeros
+        alpha = np.full(n, 0.5 if self.dual_loss.nonsmooth else 3.0)
+        xi, margins = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5), np.zeros(n)
+        if self.source.has_offset:
+            margins = self._margins(self.source, W)
+            xi -= np.minimum(margins, 0.0)
+            alpha = alpha if self.dual_loss.nonsmooth else 2.0 * xi
+        return PairPoint(W, alpha, 1.0 - alpha, xi - 1.0 + margins, xi)
 
     def state(self) -> State:
         return {"phase": PHASE, **self.at._asdict()}
@@ -232,7 +240,7 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
             hoped = first / alpha - (second / upper_slack if nonsmooth else 0.0)
             rest = self.source.transpose_product((p * y * hoped / curvature)[:, None])
             direction = solve(self.gradient - rest)
-            turn = self._margins(direction)
+            turn = self._turns(direction)
             change = (hoped - turn) / curvature
             xi_change = (second + xi * change) / upper_slack if nonsmooth else 0.5 * change
             return PairMove(direction, change, xi_change + turn, xi_change)
@@ -243,14 +251,18 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         """By a Newton step as if the alphas were the slopes of a logistic loss."""
         _, alpha, upper_slack, _, _ = self.at
         room = alpha * (upper_slack if self.dual_loss.nonsmooth else 1.0)
-        change = -room * self._margins(self._system(1.0 / room)(self.gradient))
+        change = -room * self._turns(self._system(1.0 / room)(self.gradient))
         # No alpha reaches a bound: the required change is small, or impossible.
         change *= min(1.0, 0.5 / max(float(np.abs(change / room).max()), SMALLEST_NORMAL))
         return self.at._replace(alpha=alpha + change, upper_slack=upper_slack - change)
 
-    def _margins(self, W: Array) -> Array:
+    def _turns(self, direction: Array) -> Array:
+        """By what a change of the weights changes the margins."""
+        return self._margins(self.source.without_offset, direction)
+
+    def _margins(self, source: InMemory, W: Array) -> Array:
         """Margins of all rows, 0 for those without weight."""
-        scores = self.source.scores(W)[:, 0]
+        scores = source.scores(W)[:, 0]
         margins: Array = np.where(self.share > 0.0, self.source.y * scores, 0.0)
         return margins
 
@@ -282,8 +294,8 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         """Factorise the system with one unknown per row."""
         root = np.sqrt(self.share / curvature)
         system = root[:, None] * self.products * root
-        intercept = self.objective.intercept
-        return RowSpaceSystem(system, root, self.source, self.l2, intercept, min_pivot=0.0).solve
+        rows, intercept = self.source.without_offset, self.objective.intercept
+        return RowSpaceSystem(system, root, rows, self.l2, intercept, min_pivot=0.0).solve
 
     def _evaluate_gap(self) -> None:
         """J and the bound, and the gradient with respect to the weights at these alphas."""
@@ -293,7 +305,7 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         self.bound = dual_loss.bound(sums, self.l2, objective.intercept)
         self.gradient = dual_loss.gradient(sums.weighted_rows) + objective.penalty.gradient(self.W)
         self.misfit = float(np.sum(self.gradient[:, :-1] ** 2)) / (4.0 * self.l2)
-        margins, weight = self._margins(self.W), self.share * source.weight_sum
+        margins, weight = self._margins(source, self.W), self.share * source.weight_sum
         total = dot(weight, dual_loss.loss.phi(margins))
         self.objective_value = objective.mean(total, self.W)
         self.mistakes = float(np.sum(weight, where=margins <= 0.0))

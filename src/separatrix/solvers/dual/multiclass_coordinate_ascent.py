@@ -168,6 +168,9 @@ class MulticlassAscentRun:
         self.alpha = alpha
         self._recompute_weights()
         gain = dot(source.weights, 1.0 - alpha[start > 0.0]) / source.weight_sum
+        if source.offset is not None:
+            of_offset = np.sum((alpha - start) * source.offset, axis=1)
+            gain += dot(source.weights, of_offset) / source.weight_sum
         share = best_share(0.5 * gain, gain, self.objective.penalty.value(self.weights))
         self.alpha = share * alpha + (1.0 - share) * start
         self.lines *= share

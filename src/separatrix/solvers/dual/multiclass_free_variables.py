@@ -65,8 +65,8 @@ class FreeVariables:
 
     def _falls(self, change: Array) -> Array:
         """Decrease of the slopes of the dual when shares change, (m, k)."""
-        moved = self.rows.transpose_product(self.p * change) * self.gives
-        return self.rows.scores(moved)
+        rows = self.rows.without_offset
+        return rows.scores(rows.transpose_product(self.p * change) * self.gives)
 
     def _tangent(self, v: Array) -> Array:
         """Project onto changes of free alphas that the dual allows."""

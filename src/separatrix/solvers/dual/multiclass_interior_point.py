@@ -89,8 +89,13 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         self.rows, self.penalty = self._turned() if self.spanned else self._standardized()
         if at is None:
             alpha = np.full((len(self.present), k), 1.0 / k)
-            slack = 1.0 + (self.counted.y[:, None] == np.arange(k))
-            at = MulticlassPoint(np.zeros((k, self.rows.shape[1])), alpha, slack)
+            U = np.zeros((k, self.rows.shape[1]))
+            U[:, -1] = objective.zeros[:, -1]
+            lifted = (self.counted.y[:, None] != np.arange(k)).astype(np.float64)
+            if self.source.has_offset:
+                lifted += self.counted.scores(objective.zeros)
+            slack = 1.0 + lifted.max(axis=1, keepdims=True) - lifted
+            at = MulticlassPoint(U, alpha, slack)
         if at.U.shape[1] != self.rows.shape[1]:
             raise ValueError(f"the state is of {at.U.shape[1]} variables, not {self.rows.shape[1]}")
         self.at = at

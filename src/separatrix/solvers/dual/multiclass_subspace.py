@@ -63,7 +63,14 @@ class SubspaceSteps:
         own = np.arange(0, here.size, k) + self.source.y[rows]  # index in the flat array
         steps, moves = [here - alpha_before, *self.steps], [lines - lines_before, *self.moves]
         flat = np.array([move.ravel() for move in moves])
-        gains = np.array([-(p @ step.ravel()[own]) for step in steps])
+        offset = None if self.source.offset is None else self.source.offset[rows]
+
+        def gain(step: Array) -> float:
+            """What a step adds to the dual, but for the weights."""
+            found = -float(p @ step.ravel()[own])
+            return found if offset is None else found + float(p @ np.sum(step * offset, axis=1))
+
+        gains = np.array([gain(step) for step in steps])
         slopes = gains - flat @ lines.ravel() / self.inv_2l2
         lengths = _highest(slopes, flat @ flat.T / self.inv_2l2)
         there = here + sum(a * step for a, step in zip(lengths, steps, strict=True))
@@ -81,7 +88,7 @@ class SubspaceSteps:
         step = there - here
         # The dual decreases by half the effect of the changes on the slopes.
         fall = (dot(move, lines) + 0.5 * dot(move, move)) / self.inv_2l2
-        if -float(p @ step.ravel()[own]) > fall:
+        if gain(step) > fall:
             alpha[rows] = there
             lines += move
             steps[0] += step

@@ -86,7 +86,6 @@ class ProximalPoint(DualSolver):
 
     name = "ProximalPoint"
     draws = False
-    takes_offset = True
     needs_rows_in_memory = False
 
     def iterates(

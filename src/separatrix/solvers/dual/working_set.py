@@ -200,7 +200,7 @@ class WorkingSetSums(Sum[WorkingSet]):
         far = np.setdiff1d(present, near, assume_unique=True)
         counted = np.zeros(len(y))
         counted[far] = c[far]
-        slopes, conjugates = self.dual_loss.coefficients(y, self.dual_loss.subgradient(y, s))
+        slopes, conjugates = self.dual_loss.tangents(block, self.dual_loss.subgradient(y, s))
         rows = np.zeros((self.dual_loss.groups, block.rows.shape[1] + 1))
         block.rows.transpose_product(counted[:, None] * slopes, rows)
         some = far[random_rows(len(far), most)]
