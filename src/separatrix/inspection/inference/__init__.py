@@ -15,7 +15,7 @@ from .fitted import FittedLikelihood, dependent, fitted_likelihood
 from .limits import limiting, profile_ends
 from .profile import profiled
 from .ratio import LikelihoodRatio, null_loss
-from .reported import Reported
+from .reported import INTERCEPT, Reported
 from .result import Inference, result_of
 
 __all__ = ["Inference", "LikelihoodRatio", "inference"]
@@ -193,13 +193,17 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
 def _infinite_ones(found: FittedLikelihood) -> list[str]:
     if found.limit is None:
         return []
-    names = [*map(str, found.clf.coef_names_), "the intercept"]
+    every, several = Reported.of(found, None), len(found.weights) > 1
+    names = ["the intercept" if name == INTERCEPT else name for name in every.names]
+    if several:
+        names = [f"{name} of {c!r}" for name, c in zip(names, every.classes, strict=True)]
     words = [name for name, limit in zip(names, found.limit, strict=True) if limit != 0.0]
     more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    kept = ", each with the classes that the limit leaves it" if several else ""
     return [
         f"the rows are quasi-separable: the maximum of the likelihood is at infinity in "
         f"{', '.join(words[:NAMED])}{more}; the other coefficients and their errors are those of "
-        f"the limiting model, of the {found.source.n_rows} rows on the boundary"
+        f"the limiting model, of the {found.source.n_rows} rows on the boundary{kept}"
     ]
 
 

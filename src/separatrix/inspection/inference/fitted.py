@@ -56,9 +56,9 @@ class FittedLikelihood:
     reference: int
     """The class that others are compared with; -1 for two classes."""
     whole: Source | None = None
-    """All rows, if ``source`` has only those on the boundary of quasi-separable classes."""
+    """All rows, if ``source`` has only what is on the boundary of quasi-separable classes."""
     limit: Array | None = None
-    """For these, 0 for finite coefficients, else infinity with its sign, or NaN: (d + 1,)."""
+    """For these, 0 for finite reported coefficients, else infinity with its sign, or NaN."""
     dropped: AnyArray | None = None
     """For these, variables that the rows do not determine, fixed at 0."""
 
@@ -92,6 +92,15 @@ class FittedLikelihood:
         if k > 1:
             free[self.reference] &= self.penalty.reshape(k, width)[self.reference] > 0.0
         return free.ravel()
+
+    @property
+    def reported_variables(self) -> Ints:
+        """Numbers of the variables of the reported coefficients, without the reference class."""
+        k, width = self.weights.shape
+        numbers = np.arange(k * width).reshape(k, width)
+        numbers = numbers[:, : width - (not self.objective.intercept)]
+        kept: Ints = np.delete(numbers, [self.reference] if k > 1 else [], axis=0).ravel()
+        return kept
 
     @property
     def contrasts(self) -> Array:

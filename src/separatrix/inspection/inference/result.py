@@ -274,7 +274,7 @@ def result_of(
         len(coefficients)))[reported.at]  # fmt: skip
     coef, cov = coefficients.ravel()[kept], known.covariance[np.ix_(kept, kept)]
     if found.limit is not None:
-        limit = found.limit[kept]
+        limit = found.limit[reported.at]
         coef = np.where(limit == 0.0, coef, limit)
         cov[limit != 0.0] = cov[:, limit != 0.0] = np.nan
     degrees = known.n - known.effective if found.squared and asked.kind == "model" else math.inf
