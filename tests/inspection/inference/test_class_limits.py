@@ -15,7 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LinearClassifier, inference, read
 
-NOTED = "ignore:(the rows are quasi-separable|there are .* parameters per row|there are .* clusters)"
+NOTED = (
+    "ignore:(the rows are quasi-separable|there are .* parameters per row|there are .* clusters)"
+)
 pytestmark = pytest.mark.filterwarnings(NOTED)
 PROFILE = {"intervals": "profile"}
 RIDGE = LONG(1e-15)  # so small that finite coefficients are off by less than 1e-11
@@ -171,7 +173,9 @@ def test_small_random_tables(seed):
     np.testing.assert_array_equal(found.coef[open_], expected)
     theta, value, hessian = ridge_limit(with_ones(X), y, k)
     assert np.isfinite(found.coef[~open_]).all()
-    np.testing.assert_allclose(found.coef[~open_], theta[~open_].astype(float), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(
+        found.coef[~open_], theta[~open_].astype(float), rtol=1e-7, atol=1e-8
+    )
     assert -found.log_likelihood == pytest.approx(value, rel=1e-10)
     for number in np.flatnonzero(open_ & ~both)[:1]:
         side = 1 if up[number] else -1
@@ -282,7 +286,7 @@ def test_without_an_intercept_and_with_an_offset():
         found = inference(fit(X, y, **options), X, y, **given, **PROFILE)
         some = ~rare
         given = {"offset": offset[some]} if given else {}
-        own = LinearClassifier(**EXACT, fit_intercept=not bool(given) and False or bool(given))
+        own = LinearClassifier(**EXACT, fit_intercept=bool(given))
         own.fit(X[some, :2], y[some], **given)
         expected = inference(own, X[some, :2], y[some], **given, **PROFILE)
         width = 3 + bool(given)
@@ -308,7 +312,7 @@ def test_what_such_a_limit_does_not_have():
 def test_no_finite_coefficient_is_refused():
     X, y, _ = with_rare(85)
     leak = np.column_stack([X, np.where(y == 1, 5.0, -5.0), np.where(y == 2, 5.0, -5.0)])
-    with pytest.raises(ValueError, match="are separable, so .* at infinity in"):
+    with pytest.raises(ValueError, match=r"are separable, so .* at infinity in"):
         inference(fit(leak, y), leak, y)
     for same in (X[:, 0] + 1.0, np.full(len(y), 3.0)):
         more = np.column_stack([X, same])

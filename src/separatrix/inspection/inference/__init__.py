@@ -11,7 +11,7 @@ from ...numeric import checks
 from ...numeric.types import Array
 from .covariance import Covariance, Estimated, checked, estimated
 from .firth import FirthProfile
-from .fitted import FittedLikelihood, dependent, fitted_likelihood
+from .fitted import NAMED, FittedLikelihood, fitted_likelihood, refuse_collinear
 from .limits import limiting, profile_ends
 from .profile import profiled
 from .ratio import LikelihoodRatio, null_loss
@@ -22,7 +22,6 @@ __all__ = ["Inference", "LikelihoodRatio", "inference"]
 
 MANY = 0.05  # parameters per row above which classical standard errors are too small
 LOOSE = 1e-3  # standard errors: a distance to the minimum that shows in the printed digits
-NAMED = 5  # features in a sentence
 
 
 def inference(
@@ -115,7 +114,7 @@ def inference(
             "covariance='sandwich', or fit without class_weight"
         )
     reported = Reported.of(found, features)
-    _refuse_collinear(found, found.clf.coef_names_)
+    refuse_collinear(found)
     if found.firth and asked.kind != "model":
         raise ValueError(
             "with Firth's penalty only the covariance of the model is known: "
@@ -146,25 +145,6 @@ def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | No
     if found.firth:
         return -found.loss_sum, None
     return -found.loss_sum, -null_loss(found) * (found.whole or found.source).weight_sum
-
-
-def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
-    bad = dependent(found)
-    if not bad:
-        return
-    width = found.weights.shape[1]
-    number, others = bad[0]
-
-    def name(at: int) -> str:
-        return "the intercept" if at % width == width - 1 else repr(str(names[at % width]))
-
-    of = list(dict.fromkeys(name(at) for at in others.tolist()))
-    more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
-    text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
-    raise ValueError(
-        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
-        "out, or use a penalty (l2 > 0)"
-    )
 
 
 def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list[str]:

@@ -104,7 +104,7 @@ class PairEncoding(BlockMap):
 
 
 def _mostly_zeros(k: int) -> bool:
-    return 2.0 < SPARSE_SHARE * (k - 1)
+    return SPARSE_SHARE * (k - 1) > 2.0
 
 
 def _dense(X: AnyArray, factors: Array, of: PairEncoding) -> Array:

@@ -26,6 +26,7 @@ from ..diagnose.unwrapping import penalty_of_fit
 MOST_VARIABLES = 4000  # whose second derivative is in memory
 SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
+NAMED = 5  # features in a sentence
 
 
 @dataclass(frozen=True)
@@ -282,3 +283,23 @@ def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
     """Variables that are combinations of others, and these: collinear features."""
     at = np.flatnonzero(found.free)
     return [(int(at[one.variable]), at[one.others]) for one in dependences(found.curvature)]
+
+
+def refuse_collinear(found: FittedLikelihood) -> None:
+    """Coefficients of features that are combinations of others are not determined."""
+    bad, names = dependent(found), found.clf.coef_names_
+    if not bad:
+        return
+    width = found.weights.shape[1]
+    number, others = bad[0]
+
+    def name(at: int) -> str:
+        return "the intercept" if at % width == width - 1 else repr(str(names[at % width]))
+
+    of = list(dict.fromkeys(name(at) for at in others.tolist()))
+    more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
+    text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
+    raise ValueError(
+        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
+        "out, or use a penalty (l2 > 0)"
+    )

@@ -25,7 +25,7 @@ from ...separation import decide, modular
 from ...separation.settled import spanned
 from ...separation.signed_rows import SignedRows
 from .class_pairs import BoundaryPairs, ClassPairs
-from .fitted import FittedLikelihood, infinite
+from .fitted import FittedLikelihood, infinite, refuse_collinear
 from .profile import Profile, fitted_weights, one_end
 
 MOST_READS = 400  # of the rows for the verdict
@@ -54,19 +54,28 @@ def limiting(found: FittedLikelihood) -> FittedLikelihood:
             f"the coefficient of {str(name)!r} is not determined: the feature is a combination of "
             "others; leave it out, or use a penalty (l2 > 0)"
         )
-    if "finite" not in words[: len(words) - rows.intercept]:
+    if "finite" not in words:
         raise ValueError(infinite(clf))
     limit = np.array([0.0 if w == "finite" else SIGNS.get(w, np.nan) for w in words])
     start = replace(found, whole=found.source, limit=limit)
     reduced = _on_boundary(start, verdict.boundary)
+    refuse_collinear(reduced)
     at_maximum = _at(reduced, fitted_weights(reduced))
     # Variables that the boundary does not determine have no slope, if they are the right ones.
     reported = found.reported_variables
     off = ~reduced.free[reported]
-    slope = np.abs(at_maximum.gradient[reported][off]).max(initial=0.0)
+    slope = np.abs(_in_units_of(found, at_maximum)[reported][off]).max(initial=0.0)
     if (limit[off] == 0.0).any() or not slope <= FLAT * found.source.weight_sum:
         raise ValueError(infinite(clf))
     return at_maximum
+
+
+def _in_units_of(whole: FittedLikelihood, reduced: FittedLikelihood) -> Array:
+    """The gradient of some rows in the units of all: a feature may be constant on the boundary."""
+    own = reduced.standardization
+    given = reduced.gradient.reshape(reduced.weights.shape) * own.scale
+    given[:, :-1] += given[:, -1:] * own.mean
+    return whole.standardization.gradient(given).ravel()
 
 
 def profile_ends(found: FittedLikelihood, at: Ints, level: float) -> Array:
