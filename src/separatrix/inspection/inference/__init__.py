@@ -9,9 +9,16 @@ import numpy as np
 
 from ...numeric import checks
 from ...numeric.types import Array
+from .columns import estimated_columns
 from .covariance import Covariance, Estimated, checked, estimated
 from .firth import FirthProfile
-from .fitted import NAMED, FittedLikelihood, fitted_likelihood, refuse_collinear
+from .fitted import (
+    MOST_VARIABLES,
+    NAMED,
+    FittedLikelihood,
+    fitted_likelihood,
+    refuse_collinear,
+)
 from .limits import limiting, profile_ends
 from .profile import profiled
 from .ratio import LikelihoodRatio, null_loss
@@ -70,7 +77,9 @@ def inference(
         that a likelihood-ratio test does not reject. It takes longer and is better for few rows or
         large coefficients. It needs ``covariance="model"`` and a fit without a penalty.
     features : name, number or list of these, optional
-        The features in the table; "(intercept)" is the intercept. Default: all.
+        The features in the table; "(intercept)" is the intercept. Default: all. Above 4,000
+        coefficients it is required, and the standard errors of these are computed by conjugate
+        gradients, without a matrix of all coefficients.
     reference : label, optional
         For more than two classes, the class that the others are compared with; default: the first.
         Of two classes it is the smaller one.
@@ -114,13 +123,16 @@ def inference(
             "covariance='sandwich', or fit without class_weight"
         )
     reported = Reported.of(found, features)
-    refuse_collinear(found)
+    if found.many:
+        _refuse_all_of_many(found, features, intervals)
+    else:
+        refuse_collinear(found)
     if found.firth and asked.kind != "model":
         raise ValueError(
             "with Firth's penalty only the covariance of the model is known: "
             f"covariance={covariance!r} is for fits without bias_reduction"
         )
-    known = estimated(found, asked)
+    known = estimated_columns(found, asked, reported) if found.many else estimated(found, asked)
     notes, ends = _notes(found, asked, known), None
     penalised = FirthProfile.of(found) if found.firth else None
     if profiled(intervals, found, asked):
@@ -135,6 +147,19 @@ def inference(
         found, asked, known, share, reported, tuple(notes), _words(found, asked),
         _likelihoods(found, asked), intervals, ends, penalised,
     )  # fmt: skip
+
+
+def _refuse_all_of_many(found: FittedLikelihood, features: Any, intervals: str) -> None:
+    """Without a matrix of all coefficients, errors of some are computed."""
+    size = f"{found.weights.size} coefficients, and more than {MOST_VARIABLES}"
+    if features is None:
+        raise ValueError(
+            f"the fit has {size} are too many for the covariance of all: name some in features="
+        )
+    if intervals == "profile":
+        raise ValueError(
+            f"the fit has {size} are too many for profile intervals: use intervals='wald'"
+        )
 
 
 def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | None, float | None]:

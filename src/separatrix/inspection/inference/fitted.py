@@ -18,7 +18,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.firth import FirthObjective
-from ...objective.sums import Hessian
+from ...objective.sums import Hessian, ValueGradient
 from ...penalties import L2
 from ..certify.rows import training_rows
 from ..diagnose.unwrapping import penalty_of_fit
@@ -34,7 +34,8 @@ class FittedLikelihood:
     """Sums over the training rows at the weights of a fit, in standardised variables.
 
     A variable is a feature or the bias of one class; ``hessian`` and ``gradient`` are those of the
-    sum of the losses, (k (d + 1),) squared, without the penalty.
+    sum of the losses, (k (d + 1),) squared, without the penalty. Of too many variables ``hessian``
+    is empty.
     """
 
     model: Any
@@ -67,6 +68,11 @@ class FittedLikelihood:
     def penalised(self) -> bool:
         """Whether any variable has a penalty."""
         return bool(self.penalty.any())
+
+    @property
+    def many(self) -> bool:
+        """Whether there are too many variables for matrices of all."""
+        return not self.hessian.size
 
     @property
     def firth(self) -> bool:
@@ -155,14 +161,14 @@ def fitted_likelihood(
     kind = FirthObjective if firth else Objective
     objective = kind(loss, L2(0.0), source, clf.fit_intercept)
     W = np.column_stack([dense(clf.coef_), clf.intercept_])
-    if W.size > MOST_VARIABLES:
-        raise ValueError(
-            f"standard errors take the second derivative in all {W.size} coefficients, and at most "
-            f"{MOST_VARIABLES} are possible: fit fewer features"
-        )
     own = objective.standardization
-    with one_blas_thread(source.n_rows * float(W.size) ** 2):
-        loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
+    if W.size > MOST_VARIABLES:
+        _check_many(clf, W, firth)
+        hessian = np.empty((0, 0))
+        loss_sum, _, gradient = source.total(ValueGradient(loss, W))
+    else:
+        with one_blas_thread(source.n_rows * float(W.size) ** 2):
+            loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
     if isinstance(objective, FirthObjective):
         loss_sum, gradient = _with_firth(objective, W)
     penalty = _penalty(clf, W.shape)
@@ -192,6 +198,17 @@ def fitted_likelihood(
         own,
         number,
     )
+
+
+def _check_many(clf: Any, W: Array, firth: bool) -> None:
+    """What is possible without a matrix of all coefficients."""
+    if firth:
+        raise ValueError(
+            f"with Firth's penalty standard errors take a matrix of all {W.size} coefficients, and "
+            f"at most {MOST_VARIABLES} are possible: fit fewer features"
+        )
+    if clf.stop_ == "no minimum":
+        raise ValueError(infinite(clf))
 
 
 def _check_weight_sum(clf: Any, found: float) -> None:
