@@ -174,6 +174,12 @@ def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | No
 
 def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list[str]:
     notes, parameters = _infinite_ones(found), np.count_nonzero(found.free)
+    runaway = getattr(found.clf, "_runaway", None)
+    if runaway is not None and not runaway.settled:
+        notes.append(
+            "whether the likelihood has a maximum was not decided by the fit: see "
+            "separatrix.separability; if it has none, some coefficients are infinite"
+        )
     if asked.kind == "cluster" and asked.count <= parameters:
         notes.append(
             f"there are {asked.count} clusters for {parameters} parameters, so the covariance is "

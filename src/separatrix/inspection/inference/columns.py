@@ -130,17 +130,16 @@ def solved_columns(A: Curvature, C: Array, reported: Reported) -> Columns:
     V, R = np.zeros_like(C), C.copy()
     least, open_ = np.inf, np.arange(len(C))
     floor, products = float(np.min(A.penalty / P)), 0
+    wanted = np.sum(R * R / P, axis=1)  # of r'P^-1 r, before its share: first the residual's own
     for _ in range(RESTARTS):
-        size = np.sum(V * (C - R), axis=1)[open_]  # |v|^2 in the metric of A
-        start = np.sum(R * R / P, axis=1)[open_]
-        goal = (0.1 * ACCURACY) ** 2 * np.where(size > 0.0, size * max(least, floor), start)
+        goal = (0.1 * ACCURACY) ** 2 * wanted[open_]
         change, eigenvalue, count = _conjugate(A, P, R[open_], goal, MOST_PRODUCTS - products)
         products, least = products + count, min(least, eigenvalue)
         V[open_] += change
         R[open_] = C[open_] - A.products(V[open_])
-        length = np.sum(V * (C - R), axis=1)
-        error = np.sum(R * R / P, axis=1) / max(least / MARGIN, floor)
-        open_ = np.flatnonzero(~(error <= ACCURACY**2 * length))
+        length = np.sum(V * (C - R), axis=1)  # |v|^2 in the metric of A
+        wanted = length * max(least / MARGIN, floor)
+        open_ = np.flatnonzero(~(np.sum(R * R / P, axis=1) <= ACCURACY**2 * wanted))
         if not len(open_):
             return Columns(V, R)
         if products >= MOST_PRODUCTS:
