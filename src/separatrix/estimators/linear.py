@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 from ..data.device_arrays import memory_released
@@ -16,12 +15,13 @@ from .base import AllOrNothing, FitSettings
 from .bias_reduction import NEEDS_ALL_ROWS, BiasReduced, check_bias_reduction, no_penalty
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
+from .penalty_object import PenaltyObject
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
 from .sparse import SparseModel
 
 
-class LinearClassifier(BiasReduced, StreamModel, SparseModel):
+class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -331,32 +331,6 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         self._pass_on_interrupt()
         return self
 
-    @property
-    def penalty(self) -> Any:
-        """The penalty object, if one is given; else the word for it.
-
-        ``sklearn.feature_selection.SelectFromModel`` asks for the word, "l1" or "l2".
-        """
-        given = self.__dict__.get("penalty")
-        if given is not None:
-            return given
-        l1: Any = self.l1  # unchecked
-        return "l1" if isinstance(l1, Real) and float(l1) > 0.0 else "l2"
-
-    @penalty.setter
-    def penalty(self, given: Any) -> None:
-        self.__dict__["penalty"] = given
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, as they were given."""
-        return {**super().get_params(deep), "penalty": self.__dict__.get("penalty")}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``solver__x`` and ``penalty__x`` replace that by one with another x."""
-        example = "set_params(penalty=ElasticNet(l1=0.01))"
-        super().set_params(**self._with_nested("penalty", params, example))
-        return self
-
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)
         if self.soft_labels is not False:
@@ -374,8 +348,3 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
             loss, given, l1=self.l1, l2=self.l2, penalty_weights=self.penalty_weights,
             groups=self.groups,
         )  # fmt: skip
-
-    @property
-    def _given_weights(self) -> Any:
-        given = self.__dict__.get("penalty")
-        return self.penalty_weights if given is None else given.weights
