@@ -4,11 +4,11 @@ With A the second derivative of the penalised losses and rows c of the requested
 the columns ``v = A^-1 c`` are needed. Conjugate gradients find them from products of A with
 vectors, and every pass over the rows serves all columns (M. R. Hestenes and E. Stiefel, 1952).
 
-Accuracy. Let r = c - A v be the residual, computed anew at the end. The error d = A^-1 r of a column
-has ``d'A d = r'A^-1 r <= r'P^-1 r / m`` in the metric of the second derivative, with P the
-preconditioner and m the least eigenvalue of ``P^-1 A``. The penalty bounds m from below; without
-one the Lanczos values of the same run estimate it, with a margin, as they approach it from above.
-A column is accepted only if its error is below 1e-8 of its length. From these columns
+Accuracy. Let r = c - A v be the residual, computed anew at the end. The error d = A^-1 r of a
+column has ``d'A d = r'A^-1 r <= r'P^-1 r / m`` in the metric of the second derivative, with P the
+preconditioner and m the least eigenvalue of ``P^-1 A``. A penalty on all variables bounds m from
+below; otherwise the Lanczos values of the same run estimate it, with a margin, as they approach it
+from above. A column is accepted only if its error is below 1e-8 of its length. From these columns
 ``c'A^-1 c = v'c + v'r + d'A d`` is right to the square of that.
 """
 
@@ -22,10 +22,10 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
+from .column_sums import CurvatureProducts, ProjectedGradients
 from .covariance import Covariance, Estimated, few_factor, number_of_rows, scale_of
 from .fitted import FittedLikelihood
 from .reported import Reported
-from .column_sums import CurvatureProducts, ProjectedGradients
 
 ACCURACY = 1e-8  # of a column, in the metric of the second derivative
 MARGIN = 10.0  # between the least Lanczos value and the least eigenvalue
@@ -196,9 +196,7 @@ def _least_lanczos(lengths: list[float], ratios: list[float]) -> float:
     return float(values[0])
 
 
-def _projected(
-    found: FittedLikelihood, asked: Covariance, V: Array, free: Ints, n: float
-) -> Array:
+def _projected(found: FittedLikelihood, asked: Covariance, V: Array, free: Ints, n: float) -> Array:
     """``v'cov(g) v`` for all columns: the products of the gradients of rows or clusters with v."""
     power = 1 if asked.weights == "frequency" else 2
     sums = ProjectedGradients(

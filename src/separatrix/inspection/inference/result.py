@@ -131,7 +131,10 @@ class Inference:
 
     @property
     def aic(self) -> float | None:
-        """Akaike's criterion, with the effective number of parameters; None if that is NaN or for Firth."""
+        """Akaike's criterion, with the effective number of parameters.
+
+        None for Firth's penalty, and if that number is NaN.
+        """
         if self.deviance is None or self._likelihood.firth or math.isnan(self.effective):
             return None
         return self.deviance + 2.0 * self.effective
