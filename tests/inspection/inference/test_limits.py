@@ -182,12 +182,16 @@ def test_no_finite_coefficient_is_refused():
     same = np.column_stack([same, same[:, 0] + 1.0])
     with pytest.raises(ValueError, match="not determined"):
         inference(fit(same, y), same, y)
-    X, y = table(87, k=3)
-    rare = np.zeros((len(y), 1))
-    rare[np.flatnonzero(y == 2)[:5]] = 1.0
-    X = np.column_stack([X, rare])
-    with pytest.raises(ValueError, match="at infinity"):  # of more classes, not covered
-        inference(fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_units_do_not_matter(scale):
+    X, y, _ = with_rare(88)
+    expected = inference(fit(X, y), X, y)
+    found = inference(fit(X * scale, y), X * scale, y)
+    close(found.coef[:2] * scale, expected.coef[:2])
+    close(found.standard_errors[:2] * scale, expected.standard_errors[:2])
+    assert found.coef[2] == math.inf
 
 
 def test_an_offset_belongs_to_the_limiting_model_and_to_infinite_ends():

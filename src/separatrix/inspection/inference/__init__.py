@@ -9,20 +9,26 @@ import numpy as np
 
 from ...numeric import checks
 from ...numeric.types import Array
+from .columns import estimated_columns
 from .covariance import Covariance, Estimated, checked, estimated
 from .firth import FirthProfile
-from .fitted import FittedLikelihood, dependent, fitted_likelihood
+from .fitted import (
+    MOST_VARIABLES,
+    NAMED,
+    FittedLikelihood,
+    fitted_likelihood,
+    refuse_collinear,
+)
 from .limits import limiting, profile_ends
 from .profile import profiled
 from .ratio import LikelihoodRatio, null_loss
-from .reported import Reported
+from .reported import INTERCEPT, Reported
 from .result import Inference, result_of
 
 __all__ = ["Inference", "LikelihoodRatio", "inference"]
 
 MANY = 0.05  # parameters per row above which classical standard errors are too small
 LOOSE = 1e-3  # standard errors: a distance to the minimum that shows in the printed digits
-NAMED = 5  # features in a sentence
 
 
 def inference(
@@ -71,7 +77,9 @@ def inference(
         that a likelihood-ratio test does not reject. It takes longer and is better for few rows or
         large coefficients. It needs ``covariance="model"`` and a fit without a penalty.
     features : name, number or list of these, optional
-        The features in the table; "(intercept)" is the intercept. Default: all.
+        The features in the table; "(intercept)" is the intercept. Default: all. Above 4,000
+        coefficients it is required, and the standard errors of these are computed by conjugate
+        gradients, without a matrix of all coefficients.
     reference : label, optional
         For more than two classes, the class that the others are compared with; default: the first.
         Of two classes it is the smaller one.
@@ -115,13 +123,16 @@ def inference(
             "covariance='sandwich', or fit without class_weight"
         )
     reported = Reported.of(found, features)
-    _refuse_collinear(found, found.clf.coef_names_)
+    if found.many:
+        _refuse_all_of_many(found, features, intervals)
+    else:
+        refuse_collinear(found)
     if found.firth and asked.kind != "model":
         raise ValueError(
             "with Firth's penalty only the covariance of the model is known: "
             f"covariance={covariance!r} is for fits without bias_reduction"
         )
-    known = estimated(found, asked)
+    known = estimated_columns(found, asked, reported) if found.many else estimated(found, asked)
     notes, ends = _notes(found, asked, known), None
     penalised = FirthProfile.of(found) if found.firth else None
     if profiled(intervals, found, asked):
@@ -138,6 +149,19 @@ def inference(
     )  # fmt: skip
 
 
+def _refuse_all_of_many(found: FittedLikelihood, features: Any, intervals: str) -> None:
+    """Without a matrix of all coefficients, errors of some are computed."""
+    size = f"{found.weights.size} coefficients, and more than {MOST_VARIABLES}"
+    if features is None:
+        raise ValueError(
+            f"the fit has {size} are too many for the covariance of all: name some in features="
+        )
+    if intervals == "profile":
+        raise ValueError(
+            f"the fit has {size} are too many for profile intervals: use intervals='wald'"
+        )
+
+
 def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | None, float | None]:
     """Log-likelihoods of the fit and of the shares of the classes."""
     weighted = found.clf.class_weight is not None or asked.weights == "probability"
@@ -148,27 +172,14 @@ def _likelihoods(found: FittedLikelihood, asked: Covariance) -> tuple[float | No
     return -found.loss_sum, -null_loss(found) * (found.whole or found.source).weight_sum
 
 
-def _refuse_collinear(found: FittedLikelihood, names: Any) -> None:
-    bad = dependent(found)
-    if not bad:
-        return
-    width = found.weights.shape[1]
-    number, others = bad[0]
-
-    def name(at: int) -> str:
-        return "the intercept" if at % width == width - 1 else repr(str(names[at % width]))
-
-    of = list(dict.fromkeys(name(at) for at in others.tolist()))
-    more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
-    text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
-    raise ValueError(
-        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
-        "out, or use a penalty (l2 > 0)"
-    )
-
-
 def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list[str]:
     notes, parameters = _infinite_ones(found), np.count_nonzero(found.free)
+    runaway = getattr(found.clf, "_runaway", None)
+    if runaway is not None and not runaway.settled:
+        notes.append(
+            "whether the likelihood has a maximum was not decided by the fit: see "
+            "separatrix.separability; if it has none, some coefficients are infinite"
+        )
     if asked.kind == "cluster" and asked.count <= parameters:
         notes.append(
             f"there are {asked.count} clusters for {parameters} parameters, so the covariance is "
@@ -193,13 +204,17 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
 def _infinite_ones(found: FittedLikelihood) -> list[str]:
     if found.limit is None:
         return []
-    names = [*map(str, found.clf.coef_names_), "the intercept"]
+    every, several = Reported.of(found, None), len(found.weights) > 1
+    names = ["the intercept" if name == INTERCEPT else name for name in every.names]
+    if several:
+        names = [f"{name} of {c!r}" for name, c in zip(names, every.classes, strict=True)]
     words = [name for name, limit in zip(names, found.limit, strict=True) if limit != 0.0]
     more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    kept = ", each with the classes that the limit leaves it" if several else ""
     return [
         f"the rows are quasi-separable: the maximum of the likelihood is at infinity in "
         f"{', '.join(words[:NAMED])}{more}; the other coefficients and their errors are those of "
-        f"the limiting model, of the {found.source.n_rows} rows on the boundary"
+        f"the limiting model, of the {found.source.n_rows} rows on the boundary{kept}"
     ]
 
 

@@ -47,13 +47,17 @@ class Estimated:
     """The covariance of the reported coefficients, and what else follows from the sums."""
 
     variables: Array
-    """Covariance of the reported coefficients in standardised variables, (m (d + 1),) squared."""
+    """Covariance of the reported coefficients in standardised variables, (m (d + 1),) squared.
+
+    Empty if there are too many."""
     covariance: Array
     """The same in the units of the features as given."""
     step: Array
     """Newton step to the minimum from the weights of the fit, in the same units."""
     effective: float
-    """Effective number of parameters, the trace of ``A^-1`` times the second derivative."""
+    """Effective number of parameters, the trace of ``A^-1`` times the second derivative.
+
+    NaN with a penalty on too many coefficients for that matrix."""
     scale: float
     """Estimated variance of the errors of the squared loss; 1 for a likelihood."""
     n: float
@@ -63,17 +67,17 @@ class Estimated:
 def estimated(found: FittedLikelihood, asked: Covariance) -> Estimated:
     """The covariance matrix."""
     free, A = found.free, found.curvature
-    at, n = np.ix_(free, free), _rows(found, asked)
+    at, n = np.ix_(free, free), number_of_rows(found, asked)
     with one_blas_thread(float(len(A)) ** 3):
         factor = cho_factor(A)
         losses = found.hessian[at]
         shrunk = cho_solve(factor, losses)
         effective = float(np.trace(shrunk))
-        scale = _scale(found, n - effective)
+        scale = scale_of(found, n - effective)
         if asked.kind == "model":
             middle = 2.0 * scale * losses if found.squared else losses
         else:
-            middle = _middle(found, asked, n)[at]
+            middle = few_factor(found, asked, n) * _middle(found, asked)[at]
         inside = cho_solve(factor, cho_solve(factor, middle).T)
         step = cho_solve(factor, -found.gradient[free])
         whole = np.zeros((len(free), len(free)))
@@ -86,13 +90,14 @@ def estimated(found: FittedLikelihood, asked: Covariance) -> Estimated:
     return Estimated(variables, covariance, units @ contrasts @ moved, effective, scale, n)
 
 
-def _rows(found: FittedLikelihood, asked: Covariance) -> float:
+def number_of_rows(found: FittedLikelihood, asked: Covariance) -> float:
+    """The sum of frequency weights, or rows of positive weight."""
     if asked.weights == "frequency":
         return float(found.n)
     return float((found.whole or found.source).n_rows)
 
 
-def _scale(found: FittedLikelihood, degrees: float) -> float:
+def scale_of(found: FittedLikelihood, degrees: float) -> float:
     """Variance of the errors: the residual sum of squares over the degrees of freedom."""
     if not found.squared:
         return 1.0
@@ -104,10 +109,9 @@ def _scale(found: FittedLikelihood, degrees: float) -> float:
     return found.loss_sum / degrees
 
 
-def _middle(found: FittedLikelihood, asked: Covariance, n: float) -> Array:
+def _middle(found: FittedLikelihood, asked: Covariance) -> Array:
     """The covariance of the summed gradients, estimated from rows or clusters."""
     objective, source = found.objective, found.source
-    p = float(np.count_nonzero(found.free))
     if asked.kind == "sandwich":
         power = 1 if asked.weights == "frequency" else 2
         (middle,) = source.total(
@@ -115,7 +119,7 @@ def _middle(found: FittedLikelihood, asked: Covariance, n: float) -> Array:
                 objective.loss, found.weights, found.standardization, power, found.class_weight
             )
         )
-        return middle * (n / _positive(n - p) if asked.small_sample else 1.0)
+        return middle
     clusters, count = asked.clusters, asked.count
     if clusters is None:
         raise TypeError("a cluster covariance needs clusters")
@@ -123,9 +127,17 @@ def _middle(found: FittedLikelihood, asked: Covariance, n: float) -> Array:
         ClusterGradients(objective.loss, found.weights, found.standardization, clusters, count)
     )
     flat = sums.reshape(count, -1)
-    few = (count / (count - 1.0)) * ((n - 1.0) / _positive(n - p)) if asked.small_sample else 1.0
-    middle = flat.T @ flat
-    return middle * few
+    return flat.T @ flat
+
+
+def few_factor(found: FittedLikelihood, asked: Covariance, n: float) -> float:
+    """What a sandwich is multiplied by for few rows (HC1) or few clusters."""
+    if not asked.small_sample:
+        return 1.0
+    over = _positive(n - float(np.count_nonzero(found.free)))
+    if asked.kind == "sandwich":
+        return n / over
+    return (asked.count / (asked.count - 1.0)) * ((n - 1.0) / over)
 
 
 def _positive(degrees: float) -> float:

@@ -18,7 +18,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.firth import FirthObjective
-from ...objective.sums import Hessian
+from ...objective.sums import Hessian, ValueGradient
 from ...penalties import L2
 from ..certify.rows import training_rows
 from ..diagnose.unwrapping import penalty_of_fit
@@ -26,6 +26,7 @@ from ..diagnose.unwrapping import penalty_of_fit
 MOST_VARIABLES = 4000  # whose second derivative is in memory
 SAME = 1e-6  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
+NAMED = 5  # features in a sentence
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class FittedLikelihood:
     """Sums over the training rows at the weights of a fit, in standardised variables.
 
     A variable is a feature or the bias of one class; ``hessian`` and ``gradient`` are those of the
-    sum of the losses, (k (d + 1),) squared, without the penalty.
+    sum of the losses, (k (d + 1),) squared, without the penalty. Of too many variables ``hessian``
+    is empty.
     """
 
     model: Any
@@ -56,9 +58,9 @@ class FittedLikelihood:
     reference: int
     """The class that others are compared with; -1 for two classes."""
     whole: Source | None = None
-    """All rows, if ``source`` has only those on the boundary of quasi-separable classes."""
+    """All rows, if ``source`` has only what is on the boundary of quasi-separable classes."""
     limit: Array | None = None
-    """For these, 0 for finite coefficients, else infinity with its sign, or NaN: (d + 1,)."""
+    """For these, 0 for finite reported coefficients, else infinity with its sign, or NaN."""
     dropped: AnyArray | None = None
     """For these, variables that the rows do not determine, fixed at 0."""
 
@@ -66,6 +68,11 @@ class FittedLikelihood:
     def penalised(self) -> bool:
         """Whether any variable has a penalty."""
         return bool(self.penalty.any())
+
+    @property
+    def many(self) -> bool:
+        """Whether there are too many variables for matrices of all."""
+        return not self.hessian.size
 
     @property
     def firth(self) -> bool:
@@ -92,6 +99,15 @@ class FittedLikelihood:
         if k > 1:
             free[self.reference] &= self.penalty.reshape(k, width)[self.reference] > 0.0
         return free.ravel()
+
+    @property
+    def reported_variables(self) -> Ints:
+        """Numbers of the variables of the reported coefficients, without the reference class."""
+        k, width = self.weights.shape
+        numbers = np.arange(k * width).reshape(k, width)
+        numbers = numbers[:, : width - (not self.objective.intercept)]
+        kept: Ints = np.delete(numbers, [self.reference] if k > 1 else [], axis=0).ravel()
+        return kept
 
     @property
     def contrasts(self) -> Array:
@@ -145,14 +161,14 @@ def fitted_likelihood(
     kind = FirthObjective if firth else Objective
     objective = kind(loss, L2(0.0), source, clf.fit_intercept)
     W = np.column_stack([dense(clf.coef_), clf.intercept_])
-    if W.size > MOST_VARIABLES:
-        raise ValueError(
-            f"standard errors take the second derivative in all {W.size} coefficients, and at most "
-            f"{MOST_VARIABLES} are possible: fit fewer features"
-        )
     own = objective.standardization
-    with one_blas_thread(source.n_rows * float(W.size) ** 2):
-        loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
+    if W.size > MOST_VARIABLES:
+        _check_many(clf, W, firth)
+        hessian = np.empty((0, 0))
+        loss_sum, _, gradient = source.total(ValueGradient(loss, W))
+    else:
+        with one_blas_thread(source.n_rows * float(W.size) ** 2):
+            loss_sum, _, gradient, hessian = source.total(Hessian(loss, W, own))
     if isinstance(objective, FirthObjective):
         loss_sum, gradient = _with_firth(objective, W)
     penalty = _penalty(clf, W.shape)
@@ -182,6 +198,17 @@ def fitted_likelihood(
         own,
         number,
     )
+
+
+def _check_many(clf: Any, W: Array, firth: bool) -> None:
+    """What is possible without a matrix of all coefficients."""
+    if firth:
+        raise ValueError(
+            f"with Firth's penalty standard errors take a matrix of all {W.size} coefficients, and "
+            f"at most {MOST_VARIABLES} are possible: fit fewer features"
+        )
+    if clf.stop_ == "no minimum":
+        raise ValueError(infinite(clf))
 
 
 def _check_weight_sum(clf: Any, found: float) -> None:
@@ -273,3 +300,23 @@ def dependent(found: FittedLikelihood) -> list[tuple[int, Ints]]:
     """Variables that are combinations of others, and these: collinear features."""
     at = np.flatnonzero(found.free)
     return [(int(at[one.variable]), at[one.others]) for one in dependences(found.curvature)]
+
+
+def refuse_collinear(found: FittedLikelihood) -> None:
+    """Coefficients of features that are combinations of others are not determined."""
+    bad, names = dependent(found), found.clf.coef_names_
+    if not bad:
+        return
+    width = found.weights.shape[1]
+    number, others = bad[0]
+
+    def name(at: int) -> str:
+        return "the intercept" if at % width == width - 1 else repr(str(names[at % width]))
+
+    of = list(dict.fromkeys(name(at) for at in others.tolist()))
+    more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
+    text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
+    raise ValueError(
+        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
+        "out, or use a penalty (l2 > 0)"
+    )

@@ -30,6 +30,11 @@ def probability_limits(
             "predictions have no intervals where coefficients are infinite: leave out their "
             "features, or use a penalty (l2 > 0)"
         )
+    if found.many:
+        raise ValueError(
+            "intervals of predictions need the covariance of all coefficients, and the fit has too "
+            f"many: {found.weights.size}; fit fewer features"
+        )
     given = rows_of(_rows_of(found, X))
     rows, own = host_rows_of(given), found.standardization
     U, n = own.from_weights(found.weights), rows.shape[0]

@@ -72,7 +72,8 @@ class Inference:
     n: float
     """Number of rows, or the sum of their frequency weights."""
     effective: float
-    """Effective number of parameters; without a penalty their number."""
+    """Effective number of parameters; without a penalty their number. NaN with a penalty on more
+    than 4,000 coefficients, where it is not computed."""
     log_likelihood: float | None
     """At the coefficients; None if the weights or the loss define no likelihood."""
     null_log_likelihood: float | None
@@ -130,15 +131,18 @@ class Inference:
 
     @property
     def aic(self) -> float | None:
-        """Akaike's criterion, with the effective number of parameters; None for Firth's penalty."""
-        if self.deviance is None or self._likelihood.firth:
+        """Akaike's criterion, with the effective number of parameters.
+
+        None for Firth's penalty, and if that number is NaN.
+        """
+        if self.deviance is None or self._likelihood.firth or math.isnan(self.effective):
             return None
         return self.deviance + 2.0 * self.effective
 
     @property
     def bic(self) -> float | None:
-        """Schwarz's criterion, with the effective number of parameters."""
-        if self.deviance is None or self._likelihood.firth:
+        """Schwarz's criterion, with the effective number of parameters; None as ``aic``."""
+        if self.deviance is None or self._likelihood.firth or math.isnan(self.effective):
             return None
         return self.deviance + math.log(self.n) * self.effective
 
@@ -161,6 +165,10 @@ class Inference:
         """
         refuse_without_likelihood(self._likelihood, self._covariance)
         refuse_without_maximum(self._likelihood)
+        if self._likelihood.many:
+            raise ValueError(
+                "the fit has too many coefficients to test each of them together: use test(feature)"
+            )
         if self._firth is not None:
             features = np.array(self._reported.features)
             statistics = self._firth.ratios(features).tolist()
@@ -202,7 +210,7 @@ class Inference:
             "level": self.level,
             "covariance": self.kind,
             "rows": self.n,
-            "effective_parameters": self.effective,
+            "effective_parameters": None if math.isnan(self.effective) else self.effective,
             "log_likelihood": self.log_likelihood,
             "null_log_likelihood": self.null_log_likelihood,
             "aic": self.aic,
@@ -272,9 +280,11 @@ def result_of(
     kept = np.flatnonzero(np.tile(
         np.arange(coefficients.shape[1]) < coefficients.shape[1] - (not intercept),
         len(coefficients)))[reported.at]  # fmt: skip
-    coef, cov = coefficients.ravel()[kept], known.covariance[np.ix_(kept, kept)]
+    coef, cov = coefficients.ravel()[kept], known.covariance
+    if not found.many:
+        cov = cov[np.ix_(kept, kept)]
     if found.limit is not None:
-        limit = found.limit[kept]
+        limit = found.limit[reported.at]
         coef = np.where(limit == 0.0, coef, limit)
         cov[limit != 0.0] = cov[:, limit != 0.0] = np.nan
     degrees = known.n - known.effective if found.squared and asked.kind == "model" else math.inf

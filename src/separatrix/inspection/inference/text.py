@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any
 
@@ -49,7 +50,9 @@ def _classes(found: Any) -> list[Any]:
 
 
 def _whole(found: Any) -> list[str]:
-    parts = [f"rows {found.n:g}", f"parameters {found.effective:.4g}"]
+    parts = [f"rows {found.n:g}"]
+    if not math.isnan(found.effective):
+        parts.append(f"parameters {found.effective:.4g}")
     if found.log_likelihood is not None:
         parts.append(f"log-likelihood {found.log_likelihood:.6g}")
     if found.aic is not None:

@@ -35,7 +35,7 @@ class CandidateSums(Sum[tuple[Array, Array, list[Array]]]):
         """(m,), (m, k, d + 1), and for each block the largest change of scores, (m,)."""
         m, k, width = self.U.shape
         losses, gradient, reach = np.zeros(m), np.zeros((m, k, width)), np.zeros(m)
-        for rows, added, y, weight in self._parts(block):
+        for rows, added, y, weight in few_rows(block, self.standardization, (m, k, width)):
             scores = rows.scores(self.U)
             reach = np.maximum(reach, self._spread(scores, rows.scores(self.centres)))
             scores += added[:, None]
@@ -43,17 +43,6 @@ class CandidateSums(Sum[tuple[Array, Array, list[Array]]]):
             losses += weight @ value
             gradient += rows.products(weight[:, None, None] * slopes)
         return losses, gradient, [reach]
-
-    def _parts(self, block: Block) -> Iterator[tuple[_Rows, Array, AnyArray, Array]]:
-        """The rows of positive weight, a few at a time, and their scores at weights of 0."""
-        X, weight, y = host_rows_of(block.X).as_matrix(), block.weights, block.y
-        added = block.rows.scores(np.zeros(self.U.shape[1:]))
-        if (present := block.present) is not None:
-            X, weight, y, added = X[present], weight[present], y[present], added[present]
-        step = max(SCORES_AT_ONCE // (len(self.U) * self.U.shape[1]), 1)
-        for start in range(0, len(y), step):
-            some = slice(start, start + step)
-            yield _Rows.of(X[some], self.standardization), added[some], y[some], weight[some]
 
     def _spread(self, scores: Array, centre: Array) -> Array:
         change = scores - centre
@@ -76,7 +65,7 @@ class CandidateSums(Sum[tuple[Array, Array, list[Array]]]):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class CentredRows:
     """A few rows. Dense ones are standardised first, so that offsets cost no digits."""
 
     X: AnyArray
@@ -84,7 +73,7 @@ class _Rows:
     dense: bool
 
     @classmethod
-    def of(cls, X: AnyArray, own: Standardization) -> _Rows:
+    def of(cls, X: AnyArray, own: Standardization) -> CentredRows:
         dense = not sp.issparse(X)
         return cls(own.rows(X) if dense else X, own, dense)
 
@@ -104,6 +93,23 @@ class _Rows:
             return np.asarray(flat.T @ self.X).reshape(m, k, -1)
         total = np.column_stack([np.asarray((self.X.T @ flat).T), flat.sum(axis=0)])
         return self.standardization.gradient(total).reshape(m, k, -1)
+
+
+def few_rows(
+    block: Block, own: Standardization, shape: tuple[int, int, int]
+) -> Iterator[tuple[CentredRows, Array, AnyArray, Array]]:
+    """The rows of positive weight, a few at a time, their scores at weights of 0, labels, weights.
+
+    For products with candidates of this shape, (m, k, d + 1).
+    """
+    X, weight, y = host_rows_of(block.X).as_matrix(), block.weights, block.y
+    added = block.rows.scores(np.zeros(shape[1:]))
+    if (present := block.present) is not None:
+        X, weight, y, added = X[present], weight[present], y[present], added[present]
+    step = max(SCORES_AT_ONCE // (shape[0] * shape[1]), 1)
+    for start in range(0, len(y), step):
+        some = slice(start, start + step)
+        yield CentredRows.of(X[some], own), added[some], y[some], weight[some]
 
 
 @dataclass(frozen=True)
