@@ -104,6 +104,9 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         ``partial_fit``, which does not see all rows.
     fit_intercept : bool
         Whether to fit a bias.
+    certify_predictions : bool
+        Whether the fit also computes ``prediction_bounds_``, so that ``certified(X)`` needs no
+        training rows: one or two more reads of the data. For l2 penalties on all features.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights. They change the probabilities: to find
         more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
@@ -185,6 +188,9 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     intercept_flic_ : array (1,)
         With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
         probability of the training rows is the share of the larger class.
+    prediction_bounds_ : object
+        What ``certified`` needs besides the rows to predict, after ``certify_predictions=True`` or
+        the first call of ``certified``; model files contain it.
     prior_shift_ : array (1,) or (k,)
         With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
@@ -263,6 +269,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         stop: Stop | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
+        certify_predictions: bool = False,
         class_weight: Any = None,
         prior_correction: bool = False,
         warm_start: bool = False,
@@ -287,6 +294,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         self.stop = stop
         self.standardize = standardize
         self.fit_intercept = fit_intercept
+        self.certify_predictions = certify_predictions
         self.class_weight = class_weight
         self.prior_correction = prior_correction
         self.warm_start = warm_start

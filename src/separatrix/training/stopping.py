@@ -35,7 +35,7 @@ GAP_EVERY = 5  # passes, if a bound costs a read of the data
 SHORTEST = 1e-10  # length of a gradient, in standard errors, that counts as 0
 OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
 
-LIMITS = ("max_iter", "seconds", "validation")  # rows for validation are compared by themselves
+LIMITS = ("max_iter", "seconds", "validation", "certify")  # rows for validation are compared by themselves
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,9 @@ class Stop:
     validation: Any = field(default=None, compare=False)
     """Rows for early stopping: a source, True for those that ``read(validation=...)`` held out, or
     in ``fit`` a pair (X, y)."""
+    certify: Any = field(default=None, compare=False)
+    """Rows, a source or in ``fit`` as for ``predict``: stop when the labels that the exact minimum
+    gives to all of them are proven, and are those of the weights."""
     seconds: float | None = None
     """Stop after the pass in which the run has taken this time, without callbacks."""
 

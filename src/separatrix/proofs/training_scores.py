@@ -1,0 +1,157 @@
+"""Bounds on the predictions of the exact minimum, from the training rows.
+
+See :mod:`separatrix.proofs.prediction_bounds` for what is proven and how. The rows are read once or
+twice; the biases are then bounded from one score and one distance for each row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data import Block, Source, Sum
+from ..losses import Loss
+from ..numeric.dot import scaled_square
+from ..numeric.tolerances import EPS
+from ..numeric.types import AnyArray, Array
+from ..objective.known import ClassSums
+from ..penalties import Penalty
+from ..rows import host_rows_of
+from .bias_bounds import column_bounds, softmax_bounds
+from .prediction_bounds import ROOT_2, PredictionBounds
+from .units import GivenUnits
+from .weight_ball import WeightBall, reach_of, with_all_features
+
+ROOT_ROUNDING = 1.0 + 4 * EPS  # of the root of a gap
+
+
+def why_unbounded(loss: Loss, penalty: Penalty) -> str:
+    """Why predictions of the minimum cannot be bounded, and a remedy; empty if they can."""
+    name = f"loss={loss.name!r}"
+    if not loss.convex or loss.homogeneous:
+        lacks = "is not convex" if not loss.convex else "has its minimum at zero weights"
+        return f"{name} {lacks}: use loss='logistic', 'squared_hinge' or 'hinge'"
+    if loss.several_labels:
+        return "the fit has several labels for a row: fit and certify each label by itself"
+    if loss.column_loss is None and not loss.log_likelihood:
+        return (
+            f"{name} is joint for more than two classes, and its biases have no bounds: use "
+            f"loss='one_vs_rest_{loss.name}' or 'logistic'"
+        )
+    if penalty.l1 > 0.0 or not penalty.smooth:
+        return "l1 is not 0: use l2 alone"
+    if not penalty.coercive or not penalty.l2 > 0.0:
+        return (
+            "some features have no penalty, so that the gap does not bound their weights: use "
+            "l2 > 0, and penalty_weights > 0 for every feature"
+        )
+    return ""
+
+
+class TrainingScores(NamedTuple):
+    """Of every row with a positive weight."""
+
+    values: Array
+    """``w.(x - c)`` plus the offset, (n, k)."""
+    rounding: Array
+    spread: Array
+    y: AnyArray
+    weight: Array
+
+
+@dataclass(frozen=True)
+class NearbyScoresOf(Sum[tuple[list[Array], list[Array], list[Array], list[AnyArray], list[Array]]]):
+    """Scores of all rows for weights in a ball: lists, one entry for each block."""
+
+    ball: WeightBall
+
+    def of(
+        self, block: Block
+    ) -> tuple[list[Array], list[Array], list[Array], list[AnyArray], list[Array]]:
+        """Of one block."""
+        here = np.flatnonzero(block.weights)
+        X = host_rows_of(block.X).take(here).as_matrix()
+        values, rounding, spread = self.ball.scores(X)
+        if (offset := block.rows.offset) is not None:
+            offset = offset[here]
+            rounding = rounding + EPS * (np.abs(values) + np.abs(offset))
+            values = values + offset
+        return [values], [rounding], [spread], [block.y[here]], [block.weights[here]]
+
+
+@dataclass(frozen=True)
+class FittedWeights:
+    """A fit of which predictions are to be bounded, in the units of the rows as given."""
+
+    loss: Loss
+    source: Source
+    """The rows, labels and weights of the fit, not standardised."""
+    W: Array
+    """(k, d + 1), bias last."""
+    reach: Array
+    """``1 / sqrt(l2_j)``, (d,)."""
+    intercept: bool
+
+    @classmethod
+    def of(cls, units: GivenUnits, W: Array) -> FittedWeights:
+        """Weights of the objective, such as a run returns."""
+        objective, features = units.objective, units.features
+        reach = reach_of(objective.penalty, objective.source.n_features, features)
+        source, V = objective.source, W
+        if units.given is not None:
+            source, V = units.given, units.weights(W)
+            reach = with_all_features(reach, features)
+        return cls(objective.loss, source, V, reach, objective.intercept)
+
+    def bounds(self, gap: float) -> PredictionBounds:
+        """Bounds on the predictions of the minimum, given the duality gap."""
+        return self._bounds(gap)[0]
+
+    def checked_bounds(self, gap: float) -> tuple[PredictionBounds, float]:
+        """The same, and the objective at the weights: other rows would have another one."""
+        found, rows, biases = self._bounds(gap)
+        scores = rows.values + biases
+        C = float(np.sum(rows.weight))
+        mean = float(np.sum(rows.weight * self.loss.value(rows.y, scores))) / C
+        used = self.reach > 0.0
+        scaled = self.W[:, :-1][:, used] / self.reach[used]
+        return found, mean + scaled_square(scaled)
+
+    def _bounds(self, gap: float) -> tuple[PredictionBounds, TrainingScores, Array]:
+        radius = math.sqrt(gap) * ROOT_ROUNDING
+        weights = self.W[:, :-1]
+        ball = WeightBall(weights, self._centre(), self.reach, radius)
+        rows = TrainingScores(*map(np.concatenate, self.source.total(NearbyScoresOf(ball))))
+        near = self.W[:, -1] + np.sum(weights * ball.centre, axis=1)
+        low, high = self._biases(rows, near) if self.intercept else (near, near)
+        joint = self.loss.shifts
+        found = PredictionBounds(weights, ball.centre, self.reach, radius, low, high, joint)
+        return found, rows, near
+
+    def _centre(self) -> Array:
+        """The mean row; without an intercept 0."""
+        if self.intercept:
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums = ClassSums.of(self.source)
+                mean = sums.shift + sums.total / self.source.weight_sum
+            if np.all(np.isfinite(mean)):
+                return np.broadcast_to(mean, (self.source.n_features,)).copy()
+        return np.zeros(self.source.n_features)
+
+    def _biases(self, rows: TrainingScores, near: Array) -> tuple[Array, Array]:
+        slack, share = rows.spread[:, None] + rows.rounding, rows.weight / np.sum(rows.weight)
+        if self.loss.shifts:
+            apart = ROOT_2 * rows.spread + 2.0 * rows.rounding.max(axis=1)
+            return softmax_bounds(rows.y, rows.values, apart, share, near)
+        column = self.loss.column_loss
+        assert column is not None
+        signs = self.loss.signs(rows.y, rows.values)
+        found = [
+            column_bounds(column.slope, signs[:, c], rows.values[:, c], slack[:, c], share, b)
+            for c, b in enumerate(near.tolist())
+        ]
+        low, high = np.array(found).T
+        return low, high
