@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import Source
+from ..data import ArraySource, Source
 from ..data.cluster.dask_input import is_dask
 from ..data.offset import offset_source
 from ..data.validation import check_rows
@@ -21,13 +21,13 @@ from ..proofs.gap import provable
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.training_scores import FittedWeights, why_unbounded
 from ..proofs.weight_ball import reach_of, with_all_features
-from ..rows import Rows, host_rows_of, rows_of
+from ..rows import Rows, concatenate_rows, host_rows_of, rows_of
 from ..solvers import Solver
 from ..training.minimize import Result
 from .base import FitSettings
 from .minimizer import LossModel
 from .offsets import refuse_offset_beside
-from .sources import refuse_labels_beside, reweighted
+from .sources import check_features, refuse_labels_beside, reweighted
 
 UNDECIDED = "undecided"
 SAME = 1e-9  # relative difference of J at which the rows are not those of the fit
@@ -79,6 +79,7 @@ class CertifiedModel(LossModel):
     """A minimiser of a loss whose predictions can be compared with those of the exact minimum."""
 
     certify_predictions: bool = False
+    _certifies = True
     prediction_bounds_: PredictionBounds
 
     def certified(
@@ -241,17 +242,19 @@ class CertifiedModel(LossModel):
             for block in source.blocks():
                 yield block.rows, block.rows.offset
             return
-        if self._reads(X):
+        reads = self._reads(X)
+        if reads:
             pieces = [rows_of(piece.X) for piece in self._counted(self._reading.rows(X))]
         else:
             pieces = [rows_of(check_rows(X, owner=self))]
             validate_data(self, X, reset=False, skip_check_array=True)
-        if self._reads(X) and self._reads_offset:
+        if reads and self._reads_offset:
             refuse_offset_beside(offset)
             yield from ((rows, rows.offset) for rows in pieces)
             return
         n = sum(rows.shape[0] for rows in pieces)
-        added, start = self._offset_of(offset, n, self._columns), 0
+        columns = None if offset is None else self._columns
+        added, start = self._offset_of(offset, n, columns), 0
         for rows in pieces:
             stop = start + rows.shape[0]
             yield rows, None if added is None else added[start:stop]
@@ -280,6 +283,25 @@ class CertifiedModel(LossModel):
         scaled = settings.features is not None and settings.features.standardization is not None
         _check_precision(source, scaled)
         return objective
+
+    def _with_rows_to_certify(self, settings: FitSettings, source: Source) -> FitSettings:
+        given = settings.stop.certify
+        if given is None:
+            return settings
+        if source.has_offset or self.prior_correction:
+            what = "an offset" if source.has_offset else "prior_correction=True"
+            raise ValueError(
+                f"Stop(certify=X) is not for fits with {what}: fit with a smaller tol, and see "
+                "which labels certified(X) proves"
+            )
+        if isinstance(given, Source):
+            rows = given
+        else:
+            parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
+            X = concatenate_rows(parts)
+            rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
+        check_features(rows, source.n_features, type(self).__name__)
+        return replace(settings, stop=replace(settings.stop, certify=rows))
 
     def _finish(self, objective: Objective, result: Result) -> None:
         self.__dict__.pop("prediction_bounds_", None)

@@ -7,7 +7,7 @@ twice; the biases are then bounded from one score and one distance for each row.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -120,12 +120,22 @@ class FittedWeights:
         scaled = self.W[:, :-1][:, used] / self.reach[used]
         return found, mean + scaled_square(scaled)
 
+    def without_gap(self, bounds: PredictionBounds) -> PredictionBounds:
+        """Bounds on the scores of the fit itself, whose width is that of rounding."""
+        near = self._near(bounds.centre)
+        return replace(bounds, radius=0.0, bias_low=near, bias_high=near)
+
+    def _near(self, centre: Array) -> Array:
+        """The biases for centred rows."""
+        near: Array = self.W[:, -1] + np.sum(self.W[:, :-1] * centre, axis=1)
+        return near
+
     def _bounds(self, gap: float) -> tuple[PredictionBounds, TrainingScores, Array]:
         radius = math.sqrt(gap) * ROOT_ROUNDING
         weights = self.W[:, :-1]
         ball = WeightBall(weights, self._centre(), self.reach, radius)
         rows = TrainingScores(*map(np.concatenate, self.source.total(NearbyScoresOf(ball))))
-        near = self.W[:, -1] + np.sum(weights * ball.centre, axis=1)
+        near = self._near(ball.centre)
         low, high = self._biases(rows, near) if self.intercept else (near, near)
         joint = self.loss.shifts
         found = PredictionBounds(weights, ball.centre, self.reach, radius, low, high, joint)

@@ -219,6 +219,7 @@ class LinearClassifierCV(SparseModel):
 
     start = "zeros"
     warm_start = False
+    _certifies = False
     l2_: float
     l2_path_: Array
     l1_: float
