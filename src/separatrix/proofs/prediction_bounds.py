@@ -22,6 +22,7 @@ from ..data.feature_map import FeatureMap
 from ..losses import Loss
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
+from .curvature_ball import CurvatureBall
 from .weight_ball import WeightBall, with_all_features
 
 ROOT_2 = math.sqrt(2.0) * (1.0 + EPS)
@@ -76,11 +77,25 @@ class PredictionBounds:
     bias_high: Array
     joint: bool
     """Whether the loss depends only on differences of scores."""
+    bias: Array
+    """``b + w.centre`` of the fit, (k,)."""
+    bias_rounding: Array
+    factors: Array | None = None
+    """For losses with a second derivative: factors of a bound on that of J, (k, m, m); see
+    :mod:`separatrix.proofs.curvature_ball`."""
+    bias_unit: float = 0.0
 
     @property
     def ball(self) -> WeightBall:
         """The weights, and how far the exact minimum can be."""
         return WeightBall(self.weights, self.centre, self.reach, self.radius)
+
+    @property
+    def curvature_ball(self) -> CurvatureBall | None:
+        """The smaller region for the weights and biases, if it is known."""
+        return None if self.factors is None else CurvatureBall(
+            self.ball, self.bias_unit, self.factors
+        )
 
     def for_given(self, features: FeatureMap | None) -> PredictionBounds:
         """The same for all given features, of which the objective may have only some."""
@@ -96,23 +111,46 @@ class PredictionBounds:
         if offset is not None:
             rounding = rounding + EPS * (np.abs(S) + np.abs(offset))
             S = S + offset
-        lower = _down(S, self.bias_low) - rounding
-        upper = _up(S, self.bias_high) + rounding
-        if len(self.weights) == 1:
-            low, high = _down(lower, -spread[:, None]), _up(upper, spread[:, None])
-            return ScoreBounds(low, high, low, lower, upper, spread)
-        apart = _up(ROOT_2 * spread, 0.0)
+        lower = _down(S, self.bias_low, -rounding)
+        upper = _up(S, self.bias_high, rounding)
+        apart = spread if len(self.weights) == 1 else ROOT_2 * spread
         lead = _down(lower, -_largest_other(upper), -apart[:, None])
-        if not self.joint:
+        if self.joint:
+            low, high = _of_differences(lower, upper, apart, offset)
+        else:
             low, high = _down(lower, -spread[:, None]), _up(upper, spread[:, None])
-            return ScoreBounds(low, high, lead, lower, upper, apart)
-        # Scores sum to the offset, so each is the mean of its differences from all.
-        k, mean = len(self.weights), 0.0 if offset is None else offset.mean(axis=1)[:, None]
-        others = [upper.sum(axis=1)[:, None] - upper, lower.sum(axis=1)[:, None] - lower]
-        far = (k - 1) * apart[:, None]
-        low = _down((k - 1) * lower, -others[0], -far, k * mean, times=k) / k
-        high = _up((k - 1) * upper, -others[1], far, k * mean, times=k) / k
-        return ScoreBounds(low, high, lead, lower, upper, apart)
+        found = ScoreBounds(low, high, lead, lower, upper, apart)
+        nearer = self.curvature_ball
+        if nearer is None:
+            return found
+        return _nearer(found, S + self.bias, rounding + self.bias_rounding, nearer.deviations(X))
+
+
+def _of_differences(
+    lower: Array, upper: Array, apart: Array, offset: Array | None
+) -> tuple[Array, Array]:
+    """Bounds on scores that sum to the offset: each is the mean of its differences from all."""
+    k, mean = lower.shape[1], 0.0 if offset is None else offset.mean(axis=1)[:, None]
+    far = (k - 1) * apart[:, None]
+    most, least = upper.sum(axis=1)[:, None] - upper, lower.sum(axis=1)[:, None] - lower
+    low = _down((k - 1) * lower, -most, -far, k * mean, times=k) / k
+    return low, _up((k - 1) * upper, -least, far, k * mean, times=k) / k
+
+
+def _nearer(found: ScoreBounds, scores: Array, rounding: Array, deviation: Array) -> ScoreBounds:
+    """The same bounds, or those from scores of the fit and their deviations if they are better."""
+    low = np.maximum(found.low, _down(scores, -rounding, -deviation))
+    high = np.minimum(found.high, _up(scores, rounding, deviation))
+    lead = found.lead.copy()
+    k = scores.shape[1]
+    for a in range(k if k > 1 else 0):
+        others = np.arange(k) != a
+        # The squares of the deviations of two classes add up to at most one gap.
+        apart = np.hypot(deviation[:, [a]], deviation[:, others])
+        least = _down(scores[:, [a]], -scores[:, others], -rounding[:, [a]], -rounding[:, others],
+                      -apart)  # fmt: skip
+        lead[:, a] = np.maximum(lead[:, a], least.min(axis=1))
+    return found._replace(low=low, high=high, lead=lead)
 
 
 def _down(*terms: Any, times: int = 1) -> Array:
@@ -133,7 +171,9 @@ def _sum(terms: Any, times: int) -> Array:
 
 
 def _largest_other(scores: Array) -> Array:
-    """The largest score of the other classes, for each class."""
+    """The largest score of the other classes, for each class; 0 if there is no other."""
+    if scores.shape[1] == 1:
+        return np.zeros_like(scores)
     top = np.partition(scores, -2, axis=1)
     largest, second = top[:, -1:], top[:, -2:-1]
     return np.where(scores == largest, np.where(_ties(scores, largest), largest, second), largest)
