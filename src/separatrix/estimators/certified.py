@@ -147,10 +147,10 @@ class CertifiedModel(LossModel):
         low, high = found.low, found.high
         if self._columns is None:
             low, high = low[:, 0], high[:, 0]
-        loss, probabilities = self._likelihood(), (None, None)
-        if hasattr(loss, "probability"):
-            probabilities = probability_bounds(loss, found)
-        return CertifiedPredictions(labels, decided, low, high, *probabilities)
+        loss = self._likelihood()
+        if not hasattr(loss, "probability"):
+            return CertifiedPredictions(labels, decided, low, high, None, None)
+        return CertifiedPredictions(labels, decided, low, high, *probability_bounds(loss, found))
 
     def _check_certifiable(self) -> None:
         """Check that the exact minimum of this fit can be bounded."""

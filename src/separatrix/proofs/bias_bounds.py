@@ -20,13 +20,14 @@ smallest t for which they are negative for all scores within the slack is a boun
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from ..losses import Loss
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
-from ..numeric.types import AnyArray, Array, Ints
+from ..numeric.types import Array, Ints
 
+Slope = Callable[[Array], Array]
 SLOPE_SUMS = 64 * EPS
 """Relative error of a pairwise sum of slopes, with a few roundings each."""
 PRECISION = 0.02  # of the mean slack: to which a root is located
@@ -35,8 +36,8 @@ MOST_SHIFT = 500.0  # of biases of softmax: beyond, probabilities underflow
 
 
 def column_bounds(
-    slope: Callable[[Array], Array], y: Array, scores: Array, slack: Array, share: Array, near: float
-) -> tuple[float, float]:  # fmt: skip
+    slope: Slope, y: Array, scores: Array, slack: Array, share: Array, near: float
+) -> tuple[float, float]:
     """Bounds on the bias of one column, for labels -1 and +1; ``near`` is a first guess."""
     low = _lower_bound(slope, y, scores, slack, share, near)
     # Mirrored: -beta is the bias of the negative scores and labels.
@@ -44,8 +45,8 @@ def column_bounds(
 
 
 def _lower_bound(
-    slope: Callable[[Array], Array], y: Array, scores: Array, slack: Array, share: Array, near: float
-) -> float:  # fmt: skip
+    slope: Slope, y: Array, scores: Array, slack: Array, share: Array, near: float
+) -> float:
     """A bias below every root, and near the smallest."""
 
     def is_below(beta: float) -> bool:
@@ -72,6 +73,8 @@ def softmax_bounds(
     shrink = np.exp(-slack)[:, None]
 
     def is_below(reference: int, t: float) -> bool:
+        if abs(t) > MOST_SHIFT:
+            return False
         lowered = E * np.exp(-t)
         lowered[:, reference] = E[:, reference]
         others = np.maximum(lowered.sum(axis=1, keepdims=True) - lowered, 0.0)
@@ -82,10 +85,7 @@ def softmax_bounds(
         return bool(np.all(np.delete(excess, reference) < -SLOPE_SUMS * total))
 
     first, precision = _scale(slack, share, float(np.abs(near).max()))
-    steps = [
-        _smallest_step(lambda t, c=c: abs(t) <= MOST_SHIFT and is_below(c, t), first, precision)
-        for c in range(len(near))
-    ]
+    steps = [_smallest_step(partial(is_below, c), first, precision) for c in range(len(near))]
     return near, near + np.array(steps)
 
 

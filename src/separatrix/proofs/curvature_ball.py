@@ -65,12 +65,12 @@ class CurvatureBall:
         radius = math.sqrt(2.0) * self.ball.radius * (1.0 + OPERATIONS * EPS)
         found = [self._lengths(Z) for Z in chunks(self.ball, self.bias_unit, X)]
         with np.errstate(invalid="ignore", over="ignore"):
-            result = radius * np.concatenate(found)
+            result: Array = radius * np.concatenate(found)
         result[~np.isfinite(result)] = np.inf
         return result
 
     def _lengths(self, Z: Array) -> Array:
-        finite = np.isfinite(Z).all(axis=1)
+        finite = np.asarray(np.isfinite(Z).all(axis=1))
         safe = np.where(finite[:, None], Z, 0.0).T
         lengths = np.empty((len(Z), len(self.factors)))
         for c, factor in enumerate(self.factors):
@@ -85,7 +85,7 @@ def chunks(ball: WeightBall, bias_unit: float, X: Any) -> Iterator[Array]:
     n, d = X.shape
     step = max(1, CHUNK // (d + 1))
     for start in range(0, max(n, 1), step):
-        part: AnyArray = X[start : start + step]
+        part: Any = X[start : start + step]
         part = part.toarray() if sp.issparse(part) else part
         Z = np.empty((len(part), d + (bias_unit > 0.0)))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -93,17 +93,18 @@ class PredictionBounds:
     @property
     def curvature_ball(self) -> CurvatureBall | None:
         """The smaller region for the weights and biases, if it is known."""
-        return None if self.factors is None else CurvatureBall(
-            self.ball, self.bias_unit, self.factors
-        )
+        if self.factors is None:
+            return None
+        return CurvatureBall(self.ball, self.bias_unit, self.factors)
 
     def for_given(self, features: FeatureMap | None) -> PredictionBounds:
         """The same for all given features, of which the objective may have only some."""
-        of_features = {
-            name: with_all_features(getattr(self, name), features)
-            for name in ("weights", "centre", "reach")
-        }
-        return replace(self, **of_features)
+        known = self.weights, self.centre, self.reach
+        weights, centre, reach = (with_all_features(each, features) for each in known)
+        if len(centre) == len(self.centre):
+            return self
+        # Factors for some features are not worth the memory of those for all.
+        return replace(self, weights=weights, centre=centre, reach=reach, factors=None)
 
     def of(self, X: Any, offset: Array | None = None) -> ScoreBounds:
         """Bounds on the scores of rows in an array or a CSR matrix, with their offset (n, k)."""

@@ -105,7 +105,7 @@ def _rounding(terms: float | Array, size: Array) -> Array:
 def _lengths(Z: Array) -> Array:
     """Euclidean lengths of rows, also where squares overflow or underflow."""
     square = np.einsum("ij,ij->i", Z, Z)
-    lengths = np.sqrt(square)
+    lengths: Array = np.sqrt(square)
     extreme = ~((square > SAFE_SQUARE) & (square < np.inf))
     if extreme.any():
         rows = Z[extreme]

@@ -271,7 +271,7 @@ def _certifying(units: GivenUnits, stop: Stop, gap: GapTracker | None) -> Certif
 
 def _confirmed(end: Ending, gap: GapTracker, certifying: Certifying) -> Ending:
     """The end of a run by ``certify``, checked for the weights that are returned."""
-    if certifying.check(end.weights, gap.gap).all_decided:
+    if certifying.holds(end.weights, gap.gap):
         return end
     return replace(end, stop="optimal" if gap.proven else "no progress")
 
