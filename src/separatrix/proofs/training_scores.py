@@ -52,7 +52,7 @@ def why_unbounded(loss: Loss, penalty: Penalty) -> str:
             f"{name} is joint for more than two classes, and its biases have no bounds: use "
             f"loss='one_vs_rest_{loss.name}' or 'logistic'"
         )
-    if penalty.l1 > 0.0 or not penalty.smooth:
+    if penalty.l1 > 0.0:
         return "l1 is not 0: use l2 alone"
     if not penalty.coercive or not penalty.l2 > 0.0:
         return (
