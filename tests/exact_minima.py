@@ -49,9 +49,10 @@ def softmax_parts(y, S):
 def in_own_units(X, strength, p, intercept):
     """Centred features of about the same size, and l2 of each; with the centre and the units."""
     c = (p @ X) * intercept
+    constant = np.ptp(X[p > 0], axis=0) == 0
+    c = np.where(constant & bool(intercept), X[0], c)  # without rounding
     Z = X - c
-    unit = np.sqrt(p @ (Z * Z))
-    unit = np.where(unit > 1e-15 * np.abs(X).max(axis=0), unit, LD(1))
+    unit = np.where(constant, LD(1), np.sqrt(p @ (Z * Z)))
     return Z / unit, strength.astype(LD) / unit**2, c, unit
 
 
@@ -106,7 +107,8 @@ def newton(at, v, diagonal):
         t = LD(1)
         while t > 1e-9:
             trial = at(v + t * step)
-            if trial[0] <= value or float(np.abs(step).max()) < 1e-12:
+            flatter = np.abs(trial[1]).max() <= np.abs(g).max()  # where J is only rounding
+            if trial[0] <= value or (flatter and float(np.abs(step).max()) < 1e-4):
                 break
             t /= 2
         v, (value, g, H) = v + t * step, trial
