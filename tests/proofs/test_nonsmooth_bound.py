@@ -9,8 +9,8 @@ import pytest
 from dual_problems import KINDS, LOSSES, SCALES, climb, problem, rows
 
 from separatrix import L2, ElasticNet, Stop, minimize
-from separatrix.proofs.gap import provable
 from separatrix.proofs.nonsmooth_bound import nonsmooth_lower_bound
+from separatrix.proofs.provable import provable
 from separatrix.proofs.smooth_bound import smooth_lower_bound
 from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.solvers.newton import Newton

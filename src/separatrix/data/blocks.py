@@ -131,6 +131,14 @@ def random_order(
     return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 
+def shuffled(block: Block, shuffle: Shuffle, row_bytes: float) -> Visit:
+    """A visit to the rows of non-zero weight of a block in a random order."""
+    present = block.present
+    count = len(block.y) if present is None else len(present)
+    order = random_order(count, shuffle, row_bytes)
+    return Visit(block, order if present is None else present[order])
+
+
 def random_rows(n: int, size: int) -> Ints:
     """``size`` of n row numbers, increasing, one per stretch; the same at each call."""
     if size >= n:

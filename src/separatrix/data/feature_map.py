@@ -15,7 +15,7 @@ from ..numeric.dot import exact_product
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
 from ..rows import CsrRows
-from ..rows.standardized import exact_bias
+from ..rows.exact_standardization import exact_bias
 from .arrays import ArraySource
 from .source import Source
 from .standardized import standardized

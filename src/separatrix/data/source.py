@@ -8,11 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..loops import (
-    EpochOrders,
-    MulticlassEpochResult,
-    RoundResult,
-)
+from ..loops import EpochOrders, MulticlassEpochResult, RoundResult
 from ..losses import MarginLoss
 from ..numeric.threads import running_sum
 from ..numeric.tolerances import EPS
@@ -25,8 +21,8 @@ from .blocks import (
     check_numbers,
     concatenated,
     neighbouring_rows,
-    random_order,
     random_rows,
+    shuffled,
     taken,
 )
 from .class_moments import FEW_ROWS, ClassMoments, ClassWeightSums
@@ -143,13 +139,11 @@ class Source(ABC):
         """
         for number in range(1 if shuffle is None else shuffle.passes):
             for block in self._filled_blocks():
-                order = block.present
-                if shuffle is not None:
+                if shuffle is None:
+                    yield Visit(block, block.present)
+                else:
                     once = Shuffle(shuffle.seed, shuffle.number + number).of_block(block.start)
-                    count = len(block.y) if order is None else len(order)
-                    drawn = random_order(count, once, self.row_bytes)
-                    order = drawn if order is None else order[drawn]
-                yield Visit(block, order)
+                    yield shuffled(block, once, self.row_bytes)
 
     def class_weight_sums(self) -> Array:
         """Sum of the weights of every class or label, in one read unless it is known."""

@@ -17,7 +17,7 @@ from ..data.validation import check_rows
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..proofs.gap import provable
+from ..proofs.provable import provable
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.training_scores import FittedWeights, why_unbounded
 from ..proofs.weight_ball import reach_of, with_all_features

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -36,7 +36,7 @@ from .kernel_trace import KernelTrace
 from .sources import accuracy, check_features, refuse_labels_beside
 
 
-class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEstimator):
+class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters):
     """The perceptron in the dual: it accesses the rows only through a kernel.
 
     The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so scores
@@ -325,8 +325,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         return self._coef
 
     def decision_function(self, X: Any) -> Array:
-        """Scores, or sums of votes for "voted": for two classes (n,), above 0 the larger; else (n,
-        k).
+        """Scores, or sums of votes for "voted": (n,), above 0 the larger of two classes, or (n, k).
 
         Two classes: votes for the larger minus votes for the smaller.
         """
@@ -350,9 +349,3 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, KernelParameters, BaseEst
         refuse_labels_beside(y, sample_weight)
         check_features(X, self.n_features_in_, type(self).__name__)
         return accuracy(X, self.classes_, self._expansion.of_rows)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

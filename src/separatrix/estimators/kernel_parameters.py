@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from ..data.containers import explain_words
@@ -26,7 +27,7 @@ from .stop_parameter import with_rules
 from .thresholds import KERNEL_CACHE_MB
 
 
-class KernelParameters:
+class KernelParameters(BaseEstimator):
     """The parameters of a kernel perceptron."""
 
     kernel: str | Callable[[Any, Any], Any]
@@ -48,6 +49,12 @@ class KernelParameters:
     random_state: Any
     callbacks: Sequence[Callback]
     verbose: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """Convert X to CSR or a C-contiguous array."""

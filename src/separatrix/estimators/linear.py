@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 from ..data.device_arrays import memory_released
@@ -16,12 +15,13 @@ from .base import AllOrNothing, FitSettings
 from .bias_reduction import NEEDS_ALL_ROWS, BiasReduced, check_bias_reduction, no_penalty
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
+from .penalty_object import PenaltyObject
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
 from .sparse import SparseModel
 
 
-class LinearClassifier(BiasReduced, StreamModel, SparseModel):
+class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -71,8 +71,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         ``groups``, which are the shorthand for these three; give either the object or the
         shorthand. The words of scikit-learn are refused: "l1" is ``l1=...`` here, and no penalty
         is ``l2=0``. ``set_params(penalty__l1=...)`` replaces the object by one with another l1.
-        Other penalties than ``L2`` are for the losses that ``l1`` is for, and "auto" or the
-        solvers named there.
+        Other penalties than ``L2`` are for the losses and solvers that ``l1`` is for.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
@@ -89,8 +88,9 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         penalty): stop when the objective changes by at most ``tol`` of itself, and the weights
         barely move or the solver expects little more.
     stop : Stop or None
-        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
-        loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
+        More rules: ``Stop(validation=(X_val, y_val), patience=5)`` ends a fit when the loss of
+        these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute;
+        ``Stop(certify=X_test)`` continues below ``tol`` until all labels of these rows are proven.
     standardize : bool
         Whether to divide features by their weighted standard deviation for the fit (constant
         features by 1), and to centre dense ones if there is an intercept; the deviations are
@@ -105,8 +105,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     fit_intercept : bool
         Whether to fit a bias.
     certify_predictions : bool
-        Whether the fit also computes ``prediction_bounds_``, so that ``certified(X)`` needs no
-        training rows: one or two more reads of the data. For l2 penalties on all features.
+        Whether ``certified`` needs no training rows later; for l2 penalties on all features.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights. They change the probabilities: to find
         more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
@@ -137,8 +136,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
-        ``callback(step, info) -> bool | None`` after every pass, as in :class:`Perceptron`; true
-        stops.
+        ``callback(step, info)`` after every pass, as in :class:`Perceptron`; true stops.
     verbose : bool or int
         Show progress on stderr, unless False or 0.
 
@@ -172,14 +170,12 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         "optimal" (``gap_`` is within ``tol``), "stationary" (of ``bias_reduction="firth"``: the
         gradient is 0, up to ``tol`` standard errors), "tol" (no more progress; without proof),
         "closed form" (also without proof), "no progress" (rounding, or the solver, allows no
-        smaller gap),
-        "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
-        its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
-        loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or
-        "interrupted".
+        smaller gap), "no minimum" (without a penalty the objective decreases forever), "diverged"
+        (it ended above its start, or overflowed: the learning rate is too large), "no mistakes" (of
+        the perceptron loss without a penalty), "certified" (see ``stop``), "max_iter", "cycle",
+        "validation", "seconds", "callback" or "interrupted".
     converged_ : bool
-        Whether ``stop_`` is "optimal", "closed form", "stationary", "tol" or "no
-        mistakes".
+        Whether it is "optimal", "closed form", "stationary", "tol", "no mistakes" or "certified".
     coef_ : array (1, d), or (k, d) for k > 2 classes, or (q, d) for q labels
         Weights, for the features as given.
     intercept_ : array (1,), (k,) or (q,)
@@ -189,13 +185,11 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
         probability of the training rows is the share of the larger class.
     prediction_bounds_ : object
-        What ``certified`` needs besides the rows to predict, after ``certify_predictions=True`` or
-        the first call of ``certified``; model files contain it.
+        What ``certified`` needs besides rows, after its first call or ``certify_predictions=True``.
     prior_shift_ : array (1,) or (k,)
         With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
-        The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
-        numbers of its columns, (q,).
+        The labels; of two, the larger is +1. For an indicator matrix, its columns' names, (q,).
     multilabel_ : bool
         Whether the fit was to an indicator matrix.
     decision_ : Decision
@@ -209,8 +203,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     trace_ : Trace
         ``for step in clf.trace_.replay(X, y)`` yields every intermediate weight vector.
     embedding_strengths_ : array (n,)
-        How often each row moved the weights: for solvers that visit single rows, with a loss that
-        is zero for some rows.
+        How often each row moved the weights, for solvers that visit single rows.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : array
@@ -222,8 +215,7 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
-        For a model that was fitted to files, after a prediction: by column, the number of values
-        that the fit did not have. They count as 0.
+        For files, after a prediction: by column, the number of values that the fit did not have.
 
     See Also
     --------
@@ -339,32 +331,6 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
         self._pass_on_interrupt()
         return self
 
-    @property
-    def penalty(self) -> Any:
-        """The penalty object, if one is given; else the word for it.
-
-        ``sklearn.feature_selection.SelectFromModel`` asks for the word, "l1" or "l2".
-        """
-        given = self.__dict__.get("penalty")
-        if given is not None:
-            return given
-        l1: Any = self.l1  # unchecked
-        return "l1" if isinstance(l1, Real) and float(l1) > 0.0 else "l2"
-
-    @penalty.setter
-    def penalty(self, given: Any) -> None:
-        self.__dict__["penalty"] = given
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, as they were given."""
-        return {**super().get_params(deep), "penalty": self.__dict__.get("penalty")}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``solver__x`` and ``penalty__x`` replace that by one with another x."""
-        example = "set_params(penalty=ElasticNet(l1=0.01))"
-        super().set_params(**self._with_nested("penalty", params, example))
-        return self
-
     def _settings(self) -> FitSettings:
         loss = get_loss(self.loss)
         if self.soft_labels is not False:
@@ -382,8 +348,3 @@ class LinearClassifier(BiasReduced, StreamModel, SparseModel):
             loss, given, l1=self.l1, l2=self.l2, penalty_weights=self.penalty_weights,
             groups=self.groups,
         )  # fmt: skip
-
-    @property
-    def _given_weights(self) -> Any:
-        given = self.__dict__.get("penalty")
-        return self.penalty_weights if given is None else given.weights

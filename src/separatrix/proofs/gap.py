@@ -14,20 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..data import InMemory
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.standardization import Variables
 from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..penalties import is_l2
-from ..rows import HOST
 from . import free_features
-from .binary_dual import has_dual
 from .iterates import Iterate, StartAscent
 from .nonsmooth_bound import nonsmooth_lower_bound
 from .rounding import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
-from .sampled_bound import SampledBound, bound_sample, share_of
+from .sampled_bound import SampledBound, promising_sample
 from .smooth_bound import (
     PenaltyAt,
     feasible_lower_bound,
@@ -41,32 +38,12 @@ LEAST = 1e-14  # smallest gap to aim for: J itself is not known much better
 MOST_BIAS_STEPS = 3  # Newton steps to improve a bound
 BIAS_STEP_READS = EXACT_READS = 2  # of the data
 EXACT_EVERY = 3  # steps, if rounding limits the gap
-NEAR_ENOUGH = 0.2  # of a sampled bound's tolerance: predicted decrease of a step at which to try it
 SAMPLED_READS = 5.0  # at most, for a sampled bound
-READS_OF_SAMPLE = 10.0  # that a sampled bound usually costs
 LITTLE = 0.01  # of the target gap: smaller rounding need not be known better
 STALLED = 10  # proofs without progress after which no more is expected
 CRAWLING, CRAWLED = 100, 0.99  # proofs, one per step, that leave this share of the gap: stop
 ANOTHER = 5  # passes after an insufficient proof, if a proof takes a second derivative
 CREEPING, CREPT = 100, 1e-7  # passes, and the share of J by which it fell: only rounding is left
-
-
-def provable(objective: Objective) -> bool:
-    """Whether bounds exist: the conjugate of the loss is known.
-
-    For a loss with a kink its dual must be known; a proof then stores a number for every row (for
-    one-vs-rest only if the rows are in memory). The loss must also define ``steepness``, without
-    which rounding could not be bounded.
-    """
-    loss, rows = objective.loss, isinstance(objective.source, InMemory)
-    own = loss.column_loss
-    coupled = own is None and not loss.log_likelihood  # with unknown tangents
-    columns = own is not None and has_dual(own) and rows
-    known = loss.has_conjugate and not coupled if loss.smooth else has_dual(loss) or columns
-    # For a loss with a kink the proof maximises a dual that assumes l2 * |w|^2.
-    if not known or not loss.has_steepness or not (loss.smooth or is_l2(objective.penalty)):
-        return False
-    return objective.penalty.coercive or free_features.is_bounded(loss)
 
 
 @dataclass
@@ -131,8 +108,7 @@ class GapTracker:
         """Whether no feature is penalised. Then a bound takes a second derivative in all variables,
         and is computed when the steps have converged, not during the run."""
         self.exhausted = False
-        """With ``waits``: whether the last proof failed, or was hardly better than the one before.
-        """
+        """With ``waits``: whether the last proof failed, or hardly improved on the previous one."""
         self.attained = False
         """Whether J is proven to have a minimum although some features are not penalised."""
 
@@ -308,19 +284,12 @@ class GapTracker:
         It is retried only when half as much remains, never after it took too many reads, and not
         where it costs more than a step if one more step like the last is enough.
         """
-        objective = self.objective
         enough = max(self.tol, LEAST) * at.value
-        if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
+        if not remains <= self.hopeful or self.reads < SAMPLED_READS:
             return
-        if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
-            return
-        sample = bound_sample(self.objective)
+        soon = self.gap**2 <= enough * self.best[1] < np.inf
+        sample = promising_sample(self.objective, remains, enough, costly=not soon)
         if sample is None:
-            return
-        share, before = share_of(sample, self.objective), self.best[1]
-        if remains > NEAR_ENOUGH * enough * share:
-            return
-        if READS_OF_SAMPLE * share > 1.0 and self.gap**2 <= enough * before < np.inf:
             return
         problem = SampledBound(self.objective, sample, W, at, variables)
         self._raise(*problem.climb(enough, SAMPLED_READS))

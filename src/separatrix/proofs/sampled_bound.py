@@ -28,6 +28,7 @@ from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.curvature_sample import hessian_sample
 from ..penalties import L2
+from ..rows import HOST
 from .smooth_bound import (
     PenaltyAt,
     conjugate_rounding,
@@ -40,6 +41,8 @@ from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE, MOST_FEATURE
 
 DIFFERENCE = 1e-5  # of scores, between two gradients whose difference gives a Hessian product
 RESIDUAL = 0.1, 1e-6  # of the squared gradient after a Newton step: at most, at least
+NEAR_ENOUGH = 0.2  # of the tolerance: predicted decrease of a step at which to try it
+READS_OF_SAMPLE = 10.0  # that a sampled bound usually costs
 SPARE = 0.1  # of the tolerance: error left to Newton's method
 
 
@@ -50,6 +53,26 @@ def bound_sample(objective: Objective) -> Objective | None:
         return None
     few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
     return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
+
+
+def promising_sample(
+    objective: Objective, remains: float, enough: float, costly: bool
+) -> Objective | None:
+    """Rows for a bound within ``enough``, if J is expected to decrease by ``remains`` at most.
+
+    None if the sample has too little curvature for that, or unless ``costly`` is allowed, if the
+    bound costs more than a read of the data.
+    """
+    if not remains <= NEAR_ENOUGH * enough:
+        return None
+    if objective.source.vectors is not HOST:  # each product would copy vectors to main memory
+        return None
+    sample = bound_sample(objective)
+    if sample is None:
+        return None
+    share = share_of(sample, objective)
+    cheap = costly or READS_OF_SAMPLE * share <= 1.0
+    return sample if cheap and remains <= NEAR_ENOUGH * enough * share else None
 
 
 def share_of(sample: Objective, objective: Objective) -> float:

@@ -20,7 +20,7 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from ..rows.standardized import exact_gradient
+from ..rows.exact_standardization import exact_gradient
 from .rounding import (
     ExactMistakes,
     ExactTangents,

@@ -1,4 +1,4 @@
-"""The interface of rows: sums for any storage, and visits row by row where possible."""
+"""The interface of rows: sums for any storage."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..loops import (
-    MulticlassEpochResult,
-    PassResult,
-    RoundResult,
-    ScreeningState,
-    batch_in_parts,
-)
-from ..losses import Loss, MarginLoss
+from ..loops import batch_in_parts
+from ..losses import Loss
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GRAM_ROWS
 from .vectors import HOST, VectorSpace
+from .visits import Visits, not_in_memory
 
 Storage = Literal["dense", "csr"]
 
@@ -29,8 +24,7 @@ Storage = Literal["dense", "csr"]
 class Rows(ABC):
     """n rows x_i of d features, in some storage; weights (k, d + 1) multiply (x_i, 1).
 
-    Batch solvers need sums over rows only. Some storages also allow visits row by row: see
-    :attr:`visits`.
+    Batch solvers need sums over rows only. Some storages also allow :attr:`visits` row by row.
     """
 
     __slots__ = ()
@@ -203,7 +197,7 @@ class Rows(ABC):
     ) -> tuple[float, float, Array]:
         """With ``compiled``: ``value_gradient`` of a compiled loss over blocks between the edges.
 
-        The gradient is returned. Threads take block after block; the bits are those of one thread.
+        It returns the gradient. The bits do not depend on the number of threads.
         """
         raise TypeError(f"{type(self).__name__} cannot be read by compiled loops")
 
@@ -354,49 +348,3 @@ class Rows(ABC):
             else:
                 total += (c[:, None] * z).T @ z
         return total
-
-
-def not_in_memory(rows: Rows) -> TypeError:
-    """The error for a storage that offers sums only."""
-    return TypeError(
-        f"{type(rows).__name__} offers sums over its rows, but no visits row by row: use a batch "
-        "solver such as LBFGS() or Newton(), or pass a NumPy array or a SciPy sparse matrix"
-    )
-
-
-class Visits(ABC):
-    """Passes that update weights after every row; see the loops of the same names."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def screening_state(self, k: int) -> ScreeningState | None:
-        """Screening state of the perceptron for these rows, with k rows of weights."""
-
-    @property
-    @abstractmethod
-    def online_pass(self) -> Callable[..., PassResult]:
-        """Visits rows in an order and updates the weights after every batch.
-
-        :func:`separatrix.loops.online_pass` of these rows, without a layer of its own: short passes
-        would notice it.
-        """
-
-    @abstractmethod
-    def ascent_round(
-        self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
-    ) -> RoundResult:
-        """Run epochs over the active rows until the gap is small enough."""
-
-    @abstractmethod
-    def multiclass_epoch(
-        self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
-    ) -> MulticlassEpochResult:
-        """Visit rows in an order and maximise the dual over each row's alphas."""
-
-    @abstractmethod
-    def columns(self, features: Ints, means: Array) -> Any:
-        """Some features, each stored as a row, for coordinate descent.
-
-        Dense ones are centred copies in double precision; sparse ones are not centred.
-        """

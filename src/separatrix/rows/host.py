@@ -14,7 +14,8 @@ from .. import loops
 from ..losses import Loss, MarginLoss
 from ..numeric.threads import run_on_threads
 from ..numeric.types import AnyArray, Array, Ints
-from .base import Rows, Visits
+from .base import Rows
+from .visits import Visits
 
 H = TypeVar("H", bound="HostRows")
 

@@ -11,112 +11,27 @@ The bias subtracts the means from the scores, so that rounding errors grow with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..losses import Loss
-from ..numeric.dot import exact_quotient, pair_difference
-from ..numeric.lazy import cached_property
+from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
-from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array, Ints
-from .base import Rows, Storage, Visits
-from .csr import CsrRows
+from .base import Rows, Storage
 from .dense import DenseRows
+from .exact_standardization import exact_gradient, exact_to_weights
 from .given import concatenate_rows, host_rows_of, rows_of
 from .host import HostRows
+from .standardizer import Standardizer
 from .thresholds import VALUES_AT_ONCE
 from .vectors import VectorSpace
+from .visits import Visits
 
 NO_LOW_PART = np.zeros(1)
-
-
-@dataclass(frozen=True)
-class Standardizer:
-    """Copies rows standardised. Sparse rows are not centred: their means must be 0."""
-
-    standardization: Standardization
-
-    @cached_property
-    def _tiled(self) -> tuple[Array, Array]:
-        """Means and factors repeated for several rows: one long product is much faster."""
-        mean, factor = self.standardization.mean, 1.0 / self.standardization.scale[:-1]
-        rows = max(1, VALUES_AT_ONCE // max(len(mean), 1))
-        return np.tile(mean, rows), np.tile(factor, rows)
-
-    def copied(
-        self,
-        rows: HostRows,
-        weight: Array | None = None,
-        threads: int = 1,
-        dtype: DTypeLike | None = None,
-    ) -> HostRows:
-        """Standardise rows, a few at a time, so that they stay in the cache.
-
-        ``dtype`` is the precision of the copy; None: that of the rows. Only rows of weight 0 may
-        overflow.
-        """
-        precision = rows.dtype if dtype is None else dtype
-        result: HostRows
-        out: AnyArray
-        if isinstance(rows, CsrRows):
-            factor = 1.0 / self.standardization.scale[:-1]
-            given, columns = rows.data[rows.entries], rows.indices[rows.entries]
-            out = np.empty(given.shape, precision)
-            result = rows.own(out)
-            each = VALUES_AT_ONCE
-
-            def multiply(at: slice) -> None:
-                np.multiply(given[at], factor[columns[at]], out=out[at], casting="same_kind")
-
-        else:
-            out = np.empty(rows.shape, precision)
-            result, d = DenseRows(out), rows.shape[1]
-            given, out = rows.values.reshape(-1), out.reshape(-1)
-            mean, factor = self._tiled
-            each = len(mean) if d else 0
-
-            def multiply(at: slice) -> None:
-                n = len(out[at])
-                # float32 is rounded once, at the end
-                wide = out[at] if out.dtype == np.float64 else np.empty(n)
-                np.subtract(given[at], mean[:n], out=wide)
-                np.multiply(wide, factor[:n], out=out[at], casting="same_kind")
-
-        parts = [slice(start, start + each) for start in range(0, len(given), max(each, 1))]
-        if parts and ordered_sum(partial(_overflows, multiply), parts, threads) != (0,):
-            _blank_weightless(result, weight)
-        return result
-
-
-def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
-    """Whether something overflowed; the result is computed anyway."""
-    try:
-        with np.errstate(over="raise"):
-            compute(at)
-    except FloatingPointError:
-        with np.errstate(over="ignore"):
-            compute(at)
-        return (1,)
-    return (0,)
-
-
-def _blank_weightless(rows: HostRows, weight: Array | None) -> None:
-    """Set overflowed values to 0; only rows of weight 0 may overflow."""
-    wrong = ~np.isfinite(rows.values)
-    at, _ = rows.places(np.flatnonzero(wrong))
-    counted = at if weight is None else at[weight[at] != 0.0]
-    if len(counted):
-        raise ValueError(
-            f"row {counted[0]} of a block overflows when standardised: its weight is so small "
-            "that the scale ignores it; leave the row out, or give it more weight"
-        )
-    rows.values[wrong] = 0.0
 
 
 class StandardizedRows(Rows):
@@ -213,10 +128,7 @@ class StandardizedRows(Rows):
 
     @property
     def cancelling(self) -> AnyArray | float:
-        """Twice the distance of the means from 0: features contain it, and the bias subtracts it.
-
-        And what the sums over the given rows subtract.
-        """
+        """Twice the distance of the means from 0, which the bias subtracts, and of the given."""
         mean, scale = self.standardization.mean, self.standardization.scale[:-1]
         cancelling: AnyArray = 2.0 * np.abs(mean / scale) + self.given.cancelling / scale
         return cancelling
@@ -435,36 +347,3 @@ class StandardizedRows(Rows):
     def row_products(self) -> Array:
         """From a copy."""
         return host_rows_of(self).row_products()
-
-
-def exact_to_weights(standardization: Standardization, W: Array) -> tuple[Array, Array]:
-    """``standardization.to_weights(W)`` to twice the working precision, in two parts."""
-    high, low = exact_quotient(W, standardization.scale)
-    bias, rest = exact_bias(-standardization.mean, high)
-    rest -= low[:, :-1] @ standardization.mean
-    high[:, -1], low[:, -1] = bias, rest + low[:, -1]
-    return high, low
-
-
-def exact_bias(x: Array, W: Array) -> tuple[Array, Array]:
-    """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
-    row = DenseRows(x[None])
-    high, low = row.compensated_scores(W)
-    plain = row.scores(W)  # for scores that overflow, which have no low part
-    finite = np.isfinite(high) & np.isfinite(low)
-    return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
-
-
-def exact_gradient(
-    standardization: Standardization, high: Array, low: Array
-) -> tuple[Array, Array]:
-    """``standardization.gradient(high + low)`` to twice the working precision, in two parts."""
-    high, low = high.copy(), low.copy()
-    mean = -standardization.mean
-    for g, rest in zip(high, low, strict=True):
-        # For every feature: its sum minus the mean times the bias's sum, which may cancel.
-        bias, columns = np.array([[g[-1], rest[-1]]]), [mean, mean, g[:-1]]
-        found, lost = DenseRows(bias).compensated_scores(np.column_stack(columns))
-        g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
-    quotient, rest = exact_quotient(high, standardization.scale)
-    return quotient, rest + low / standardization.scale

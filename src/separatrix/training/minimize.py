@@ -17,7 +17,8 @@ from ..data.feature_map import FeatureMap
 from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..proofs.gap import GapTracker, provable
+from ..proofs.gap import GapTracker
+from ..proofs.provable import provable
 from ..proofs.training_scores import why_unbounded
 from ..proofs.units import GivenUnits, canonical
 from ..solvers import Solver, State, Step

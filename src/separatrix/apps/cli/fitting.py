@@ -12,9 +12,10 @@ import separatrix
 
 from . import arguments as arg
 from .deciding import DecisionOptions
-from .inputs import TEST, Options, check_output, check_share, choice, in_memory, lone_labels, opened
+from .inputs import TEST, Options, check_share, in_memory, lone_labels
 from .metrics import METRICS, check_label_metric, check_metric
 from .output import console, print_json, say
+from .paths import check_output, choice, opened
 from .progress import Watch
 from .search import TooFewRows, fitted
 from .strengths import L2_WITH_L1, given_l2, l1_settings, without_penalty

@@ -10,8 +10,9 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .inputs import column_of, judged, loaded, opened
+from .inputs import column_of, judged, loaded
 from .output import console, print_json, printable
+from .paths import opened
 from .progress import Watch
 from .proving import print_rows
 

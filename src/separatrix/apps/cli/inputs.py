@@ -1,26 +1,18 @@
-"""Inputs of commands: files, globs and standard input, with the requested columns."""
+"""Inputs of commands: rows with the requested columns, and models."""
 
 from __future__ import annotations
 
 import glob
-import os
 import shlex
-import shutil
-import sys
-import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import separatrix
 
-from ...numeric.replaced import check_file_path
 from .arguments import joined_names
 from .output import say
+from .paths import check_exists, choice
 from .thresholds import MEMORY_BYTES
 
 MISSING = ("indicator", "mean", "zero", "error")
@@ -159,14 +151,6 @@ def check_share(test: float) -> None:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
 
 
-def choice(option: str, given: str, known: Sequence[str]) -> None:
-    """Raise an error that suggests the closest name, unless the name is known."""
-    if given not in known:
-        near = get_close_matches(given, known, n=1)
-        asked = f"; is it {near[0]!r}?" if near else ""
-        raise ValueError(f"{option} {given}: expected {', '.join(known)}{asked}")
-
-
 def read_like(model: Any, paths: list[str], **options: Any) -> Any:
     """Read labelled rows in the way that a model reads them."""
     try:
@@ -246,63 +230,6 @@ def _named(paths: list[str], read: Any) -> Any:
         raise ValueError(str(error) if known else f"{paths[0]}: {error}") from error
 
 
-@contextmanager
-def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
-    """Paths that can be read repeatedly; ``-`` is standard input, copied to a temporary file."""
-    from ...data.files.readers.formats import FORMATS, table_format
-
-    if format is not None:
-        choice("--format", format, FORMATS)
-    if data != ["-"]:
-        yield files(data)
-        return
-    if sys.stdin.isatty():
-        say("Reading standard input; Ctrl-D ends it.")
-    with tempfile.TemporaryDirectory(prefix="separatrix-") as folder:
-        spooled = Path(folder) / "stdin"
-        with spooled.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        with spooled.open("rb") as file:
-            start = file.read(8)
-        if not start:
-            raise ValueError("standard input is empty; expected a table with the names of columns")
-        suffix = f".{table_format(start)}" if format is None else ""
-        spooled = spooled.rename(spooled.with_suffix(suffix))
-        try:
-            yield [str(spooled)]
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(spooled), "standard input")) from error
-
-
-def files(names: list[str]) -> list[str]:
-    """The files that paths and globs name; the files of a glob are sorted."""
-    found: list[str] = []
-    for name in names:
-        if glob.has_magic(name) and not Path(name).exists():
-            meant = [
-                path for path in sorted(glob.glob(name, recursive=True)) if Path(path).is_file()
-            ]
-            found += meant or [name]  # the reader reports that there is none
-        else:
-            _check_there(name)
-            found.append(name)
-    return found
-
-
-def _check_there(path: str) -> None:
-    """Raise an error that suggests the closest name if a file does not exist."""
-    if path == "-":
-        raise ValueError("- is standard input and cannot be combined: name files, or - alone")
-    found = Path(path)
-    if found.exists():
-        return
-    folder = found.parent
-    if not folder.is_dir():
-        raise ValueError(f"{path}: there is no folder {str(folder)!r}")
-    near = get_close_matches(found.name, [other.name for other in folder.iterdir()], n=1)
-    raise ValueError(f"{path}: there is no such file{f'; is it {near[0]!r}?' if near else ''}")
-
-
 def in_memory(source: Any) -> Any:
     """All rows in memory if they fit, else the source itself."""
     if hasattr(source, "block") or source.n_rows * source.row_bytes > MEMORY_BYTES:
@@ -323,7 +250,7 @@ def rows_in_memory(source: Any, what: str) -> Any:
 
 def loaded(path: str) -> Any:
     """Load a model file."""
-    _check_there(path)
+    check_exists(path)
     return separatrix.load(path)
 
 
@@ -334,25 +261,9 @@ def any_model(path: str) -> Any:
             f"{path} is a pickle, which may run any code when it is opened: write the model with "
             "skops.io.dump(model, 'model.skops') and certify that"
         )
-    _check_there(path)
+    check_exists(path)
     if not path.endswith(".skops"):
         return separatrix.load(path)
     from . import skops_files
 
     return skops_files.loaded(path)
-
-
-def check_output(path: str, *inputs: str) -> None:
-    """Check that a file can be written there, before hours are spent on its contents.
-
-    It must not be one of the input files, which would be lost.
-    """
-    if path == "-":
-        raise ValueError(
-            "the output cannot be written to -: only predict accepts this name for standard "
-            "output; name a file, or /dev/stdout"
-        )
-    check_file_path(path, "the output")
-    for read in files([name for name in inputs if name != "-"]):
-        if Path(path).is_file() and os.path.samefile(path, read):
-            raise ValueError(f"{path} cannot be written: it is an input file; name another file")

@@ -6,7 +6,7 @@ from typing import Any
 
 import separatrix
 
-from .inputs import choice
+from .paths import choice
 
 METRICS = {
     "loss": "loss",

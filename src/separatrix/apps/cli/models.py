@@ -11,8 +11,9 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .inputs import check_output, choice, loaded
+from .inputs import loaded
 from .output import console, counted, percent, print_json, printable, table
+from .paths import check_output, choice
 from .written import goes_to_stdout
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}

@@ -10,8 +10,9 @@ import separatrix
 
 from . import arguments as arg
 from . import suggestions
-from .inputs import TEST, Options, check_share, choice, opened, rows_in_memory
+from .inputs import TEST, Options, check_share, rows_in_memory
 from .output import console, counted, percent, print_json, printable, shown, table
+from .paths import choice, opened
 from .progress import Watch
 from .search import FOLDS, STRENGTHS, VALUES, folds_for
 from .strengths import check_smooth

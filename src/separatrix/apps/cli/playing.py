@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .inputs import check_output
 from .output import say
+from .paths import check_output
 from .written import write_recording
 
 

@@ -10,17 +10,9 @@ import separatrix
 
 from . import arguments as arg
 from . import suggestions
-from .inputs import (
-    Judged,
-    Options,
-    any_model,
-    in_memory,
-    judged,
-    loaded,
-    opened,
-    rows_in_memory,
-)
+from .inputs import Judged, Options, any_model, in_memory, judged, loaded, rows_in_memory
 from .output import console, counted, print_json, printable, say
+from .paths import opened
 from .progress import Watch
 
 CODE_NOT_SEPARABLE = 3  # exit code of `check` on data that is not separable

@@ -13,8 +13,9 @@ import separatrix
 from . import arguments as arg
 from .deciding import DecisionOptions, report_weights
 from .dialect import Dialect, with_decimal
-from .inputs import Options, check_output, judged, loaded, opened
+from .inputs import Options, judged, loaded
 from .output import console, counted, print_json, printable, say
+from .paths import check_output, opened
 from .written import check_report, check_table_name, goes_to_stdout, written
 
 BINARY = ("parquet", "arrow")  # formats of tables

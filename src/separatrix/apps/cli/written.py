@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...numeric.replaced import descriptor_of, replaced
-from .inputs import check_output
+from .paths import check_output
 
 OTHER_FORMATS = (".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".html", ".sep")
 """Suffixes of formats in which predictions cannot be written."""

@@ -14,7 +14,7 @@ from ...numeric.lazy import cached_property
 from ...numeric.threads import n_threads, running_sum
 from ...numeric.types import AnyArray, Array
 from ...rows import Storage, widened
-from ..blocks import Block, Shuffle, Visit, random_order
+from ..blocks import Block, Shuffle, Visit, random_order, shuffled
 from ..class_moments import ClassMoments
 from ..indicator import label_columns
 from ..source import InMemory, Source
@@ -70,8 +70,8 @@ class FileSource(Source):
                 "a column of offsets is for the score of two classes, and there are "
                 f"{len(self.classes)} scores: pass arrays to fit, with a number for each"
             )
-        lengths = facts.kept if not of_validation else _rest(facts.lengths, facts.kept)
-        self._starts = starts(lengths)
+        sizes = zip(facts.lengths, facts.kept, strict=True)
+        self._starts = starts([n - kept if of_validation else kept for n, kept in sizes])
         if facts.share and not of_validation:
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)
@@ -269,7 +269,10 @@ class FileSource(Source):
         for number in range(shuffle.number, shuffle.number + shuffle.passes):
             once = Shuffle(shuffle.seed, number)
             blocks = self._shuffled_blocks(once)
-            while window := [self._shuffled(block, once) for block in islice(blocks, WINDOW)]:
+            while window := [
+                shuffled(block, once.of_block(block.start + 1), self.row_bytes)
+                for block in islice(blocks, WINDOW)
+            ]:
                 yield from _in_turns(window)
                 del window  # before the next is read
 
@@ -279,12 +282,6 @@ class FileSource(Source):
         order = random_order(len(self.rows.facts.lengths), shuffle).tolist()
         blocks = self._read_ahead(lambda: map(self._block, order))
         return (block for block in blocks if len(block.y))
-
-    def _shuffled(self, block: Block, shuffle: Shuffle) -> Visit:
-        order = block.present
-        count = len(block.y) if order is None else len(order)
-        drawn = random_order(count, shuffle.of_block(block.start + 1), self.row_bytes)
-        return Visit(block, drawn if order is None else order[drawn])
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over parts of blocks, which threads share, added in order."""
@@ -299,7 +296,7 @@ class FileSource(Source):
     def _parts(self, block: Block) -> list[Block]:
         n = len(block.y)
         size = max(1, int(BLOCK_BYTES / max(self.row_bytes, 1.0)))
-        return [_slice(block, first, min(first + size, n)) for first in range(0, n, size)]
+        return [block.part(first, min(first + size, n)) for first in range(0, n, size)]
 
     def _in_order(self) -> Iterator[Block]:
         return map(self._own, count(), self.rows)
@@ -340,14 +337,6 @@ def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
     number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
     number = np.minimum(number, max(len(classes) - 1, 0))
     return np.where(number == 1, 1.0, -1.0) if len(classes) == 2 else number
-
-
-def _rest(lengths: list[int], kept: list[int]) -> list[int]:
-    return [n - m for n, m in zip(lengths, kept, strict=True)]
-
-
-def _slice(block: Block, first: int, last: int) -> Block:
-    return block.part(first, last)
 
 
 def _in_turns(visits: list[Visit]) -> Iterator[Visit]:

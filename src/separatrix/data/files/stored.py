@@ -261,7 +261,8 @@ class StoredRows:
         blocks = blocks if self.moments is not None else self._summed(blocks)
         only: Block | None = None
         for number, block in enumerate(self._timed(blocks)):
-            only = block if not number and self._may_keep and _is_small(block) else None
+            keep = not number and self._may_keep and block.rows.nbytes <= KEPT_BYTES
+            only = block if keep else None
             yield block
             del block  # before the next is made: it may be large
         if not self._read_before:
@@ -346,7 +347,3 @@ class StoredRows:
                 )
             labelled = y is not None
             yield Block(X, self._codes_of(y, n, where), check_weights(weight, n, where), 0)
-
-
-def _is_small(block: Block) -> bool:
-    return block.rows.nbytes <= KEPT_BYTES

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, Self
-
-import numpy as np
 
 from ...data.device_arrays import memory_released
 from ...losses import Loss, get_loss
-from ...numeric import checks
-from ...numeric.types import AnyArray, Array
-from ...objective import Objective
 from ...solvers import Solver
-from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ...training.stopping import Stop
 from ..base import AllOrNothing, FitSettings
 from ..foreign_parameters import translating
-from ..sparse import SparseModel
-from . import leave_one_out
-from .candidates import Candidates, checked_ratios, in_l2, in_strength, tried_penalty
-from .finished import FinishedFits, LastFit, settings_of_search
-from .leave_one_out import LeaveOneOutCheck
-from .results import Unfinished, chosen, doubts, results
-from .rows import given_rows, held_out, occupied
+from .candidates import tried_penalty
+from .cross_validated import CrossValidated
+from .results import doubts
 from .scores import NEW_DEFAULT, UNSAID, meant_scoring
-from .search import PenaltySearch
-from .splits import metadata_router, routed
+from .splits import metadata_router
 
 
-class LinearClassifierCV(SparseModel):
+class LinearClassifierCV(CrossValidated):
     """A :class:`LinearClassifier` whose ``l2``, or ``l1`` and ``l2``, is chosen by
     cross-validation.
 
@@ -217,17 +204,6 @@ class LinearClassifierCV(SparseModel):
     (20, 0.953)
     """
 
-    start = "zeros"
-    warm_start = False
-    _certifies = False
-    l2_: float
-    l2_path_: Array
-    l1_: float
-    strength_: float
-    l1_ratio_: float
-    cv_results_: dict[str, AnyArray]
-    loo_check_: LeaveOneOutCheck
-
     @translating
     def __init__(
         self,
@@ -304,79 +280,6 @@ class LinearClassifierCV(SparseModel):
             warnings.warn(text, category, stacklevel=2)
         return self
 
-    def _searched(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        offset: Any,
-        scoring: Any,
-        params: dict[str, Any],
-    ) -> Unfinished:
-        """All fits; returns those that did not converge."""
-        metadata = routed(self, sample_weight, params)
-        settings = self._checked_settings()
-        self.__dict__.pop("decision_", None)
-        rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-        given = given_rows(self, X, y, sample_weight, offset, metadata, scoring)
-        self._note_offset(given.source)
-        settings = replace(settings, stop=held_out(settings.stop, self, given.source))
-        settings, given = occupied(settings, given, self.standardize)
-        settings, source = self._standardized(settings, given.source)
-        objective = self._objective(settings, source)
-        self._solver(objective, partial=False)  # raises errors early
-        if isinstance(self.cv, str):
-            leave_one_out.check_arguments(self.cv, scoring, objective, self.standardize, self.stop)
-        paths = self._paths(objective)
-        keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-        validation = settings.stop.validation
-        settle = partial(settings_of_search, self, scoring, objective, paths, validation)
-        self._finished = FinishedFits(keeps, settle)
-        unfinished = Unfinished(paths[0].name)
-        with self._finished.begun():
-            searches = [
-                PenaltySearch(
-                    self, settings, objective, given, each, scoring, self._finished, unfinished
-                )
-                for each in paths
-            ]
-            self._fit_the_best(searches, rule)
-        del self._finished
-        return unfinished
-
-    def _paths(self, objective: Objective) -> list[Candidates]:
-        for name in ("l2_path_", "l1_", "strength_", "l1_ratio_", "loo_check_"):
-            self.__dict__.pop(name, None)
-        if self.l1_ratio is not None:
-            return in_strength(checked_ratios(self.l1_ratio), self.strengths, objective)
-        paths = in_l2(self.l2s, objective)
-        self.l2_path_ = paths[0].values
-        return paths
-
-    def _fit_the_best(self, searches: list[PenaltySearch], rule: str) -> None:
-        """Search, then fit all rows with the chosen penalty."""
-        found = [search.run() for search in searches]
-        if found[0].check is not None:
-            self.loo_check_ = found[0].check
-        tables = [search.candidates.columns() for search in searches]
-        columns = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
-        scores = np.concatenate([each.scores for each in found], axis=1)
-        self.cv_results_ = results(columns, scores, found[0].weight)
-        best = chosen(self.cv_results_, rule)
-        self.l2_ = float(columns["l2"][best])
-        for name in columns.keys() - {"l2"}:
-            setattr(self, f"{name}_", float(columns[name][best]))
-        penalties = [each for search in searches for each in search.candidates.penalties]
-        objective = searches[0].objective.with_penalty(penalties[best])
-        solver = self._solver(objective, partial=False)
-        fits = found[0].fits
-        W = fits[best] if best < len(fits) else np.zeros(objective.shape)
-        seed = checks.seed(self.random_state)
-        settings = replace(searches[0].settings, penalty=objective.penalty).kept_by(solver)
-        result = self._minimize(settings, objective, solver, seed, W, None)
-        self._note_fit(settings, solver, result)
-        self._finish(objective, result)
-
     def _settings(self) -> FitSettings:
         given = self.l1_ratio, self.strengths, self.penalty_weights, self.groups, self.cv
         loss = get_loss(self.loss)
@@ -394,8 +297,3 @@ class LinearClassifierCV(SparseModel):
     def get_metadata_routing(self) -> Any:
         """Routing of other arguments than X and y: to the splitter, and to a scorer."""
         return metadata_router(self, self._scoring)
-
-    def _callbacks(self) -> tuple[Callback, ...]:
-        """The callbacks, with checkpoints replaced by the saved state of the search."""
-        others = [call for call in self.callbacks if not isinstance(call, Checkpoint)]
-        return (LastFit(self._finished), *others) if self._finished.checkpoints else tuple(others)

@@ -12,7 +12,8 @@ from ...data.feature_map import FeatureMap
 from ...data.labels import class_numbers
 from ...numeric.types import Array
 from ...objective import Objective
-from ...proofs.gap import GapTracker, provable
+from ...proofs.gap import GapTracker
+from ...proofs.provable import provable
 from ...proofs.units import GivenUnits, seen_weights
 from ...schedules import Constant, as_schedule
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
