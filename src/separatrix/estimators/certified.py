@@ -17,8 +17,8 @@ from ..data.validation import check_rows
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..proofs.provable import provable
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
+from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
 from ..proofs.weight_ball import reach_of, with_all_features
 from ..rows import Rows, concatenate_rows, host_rows_of, rows_of

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from ..losses import MarginLoss
 from ..numeric.tolerances import EPS
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import Array
 from .weight_ball import WeightBall
 
 MOST_VARIABLES = 512  # of a class, whose second derivative is computed
