@@ -52,7 +52,8 @@ def in_own_units(X, strength, p, intercept):
     constant = np.ptp(X[p > 0], axis=0) == 0
     c = np.where(constant & bool(intercept), X[0], c)  # without rounding
     Z = X - c
-    unit = np.where(constant, LD(1), np.sqrt(p @ (Z * Z)))
+    unit = np.sqrt(p @ (Z * Z))
+    unit = np.where(unit > 0, unit, LD(1))
     return Z / unit, strength.astype(LD) / unit**2, c, unit
 
 
@@ -93,6 +94,7 @@ def softmax_minimum(X, y, k, weight, strength, intercept=True):
 
     v = newton(at, np.zeros(k * m, LD), diagonal).reshape(k, m)
     W = v[:, :-1] / unit
+    W -= W.mean(axis=0)  # as at every penalised minimum
     b = v[:, -1] - W @ c
     return W, (b - b.mean()) * intercept
 

@@ -132,8 +132,14 @@ def test_bounds_contain_the_exact_minimum(kind):
 @quiet
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_contain_the_exact_minimum_in_many_problems(kind):
+    lost = 0
     for seed in range(8, 600):
-        check(*fitted_and_exact(seed, kind))
+        clf, rows, exact = fitted_and_exact(seed, kind)
+        if np.isfinite(exact).all():
+            check(clf, rows, exact)
+        else:  # features of 1e31 deviations from 0, without an intercept: too few digits
+            lost += 1
+    assert lost < 10
 
 
 @quiet

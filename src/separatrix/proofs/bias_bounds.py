@@ -86,7 +86,7 @@ def softmax_bounds(
 
     first, precision = _scale(slack, share, float(np.abs(near).max()))
     steps = [_smallest_step(partial(is_below, c), first, precision) for c in range(len(near))]
-    return near, near + np.array(steps)
+    return near, near + np.maximum(steps, 0.0)
 
 
 def _scale(slack: Array, share: Array, near: float) -> tuple[float, float]:
