@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SIZE ?= full
 CHROMIUM ?= chromium
-BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
+BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp tests/cpp -type f)
 
 SECONDS ?= 600
 TIER ?= quick
@@ -30,21 +30,32 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
+# native: the module has the loops of this machine's instruction set, which takes half of
+# the time. all: those of every instruction set, and the C++ tests. Each keeps its objects.
+LEVELS ?= $(if $(filter test-all test-cpp,$(MAKECMDGOALS)),all,native)
+export LEVELS
+MODULE = --editable . --config-settings=build-dir=build/$1 \
+  --config-settings=cmake.define.SEPARATRIX_LEVELS=$1 \
+  --config-settings=cmake.define.SEPARATRIX_TESTS=$(if $(filter all,$1),ON,OFF)
+
 # Packages are fetched while the compiler works; Python compiles what is imported, and no more.
+# A module with all levels also serves where native would do.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 NEEDS := import sys, tomllib; \
   p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   extras = [p["optional-dependencies"][extra] for extra in sys.argv[1].split(",")]; \
   print(*p["dependencies"], *sum(extras, []), sep="\n")
-.venv/installed-%: $(BIN)/python $(BUILT_FROM)
+INSTALLED := .venv/$(if $(filter all,$(LEVELS)),all-levels,installed)-
+$(INSTALLED)%: $(BIN)/python $(BUILT_FROM)
 	@$(BIN)/python -c '$(NEEDS)' $* > .venv/needs
-	$(PIP) --requirement .venv/needs & $(PIP) --no-deps --editable . && wait $$!
-	@touch $@
+	@rm -f .venv/all-levels-*
+	$(PIP) --requirement .venv/needs & $(PIP) --no-deps $(call MODULE,$(LEVELS)) && wait $$!
+	@touch .venv/installed-$* $@
 
 # One environment for tests and pages: the compiled module is built once for both.
-DEVELOPMENT := .venv/installed-docs,test
+DEVELOPMENT := $(INSTALLED)docs,test
 
-demo: .venv/installed-demo
+demo: $(INSTALLED)demo
 	$(BIN)/separatrix demo
 
 # What a contributor waits for; tests/tiers.py says which tests that are. Types take one core: they
@@ -54,8 +65,8 @@ test: $(DEVELOPMENT) lint
 	trap 'kill $$types' INT TERM; echo $(PYTEST) --tier=quick; $(PYTEST) --tier=quick; failed=$$?; \
 	wait $$types || failed=1; cat build/types; exit $$failed
 
-# Everything, part by part, with the seconds of each. Types and pages take one core each: both next
-# to the compiler. The tests of Python take all cores.
+# Everything, part by part, with the seconds of each. Types and pages take one core each: they run
+# side by side. The tests of Python take all cores.
 PARTS := lint "--jobs 3 check-types test-cpp docs" test-python
 test-all: $(DEVELOPMENT)
 	@mkdir -p build; : > build/times; trap 'cat build/times' EXIT; \
@@ -81,9 +92,7 @@ test-python: $(DEVELOPMENT)
 	$(PYTEST) --durations=20
 
 test-cpp: $(DEVELOPMENT)
-	$(BIN)/cmake -S . -B build/tests $(NINJA) -DSEPARATRIX_TESTS=ON
-	MAKEFLAGS= $(BIN)/cmake --build build/tests
-	$(BIN)/ctest --test-dir build/tests --parallel $(WORKERS) --output-on-failure
+	$(BIN)/ctest --test-dir build/all --parallel $(WORKERS) --output-on-failure
 
 # A report of a sanitizer aborts its test.
 test-sanitize: test-address test-thread
@@ -102,7 +111,8 @@ test-address: $(DEVELOPMENT)
 
 # The C++ tests under ThreadSanitizer.
 test-thread: $(DEVELOPMENT)
-	$(BIN)/cmake -S . -B build/thread $(NINJA) -DSEPARATRIX_TESTS=ON -DSEPARATRIX_SANITIZE=thread
+	$(BIN)/cmake -S . -B build/thread $(NINJA) -DSEPARATRIX_TESTS=ON -DSEPARATRIX_MODULE=OFF \
+	  -DSEPARATRIX_SANITIZE=thread
 	MAKEFLAGS= $(BIN)/cmake --build build/thread
 	$(BIN)/ctest --test-dir build/thread --output-on-failure
 
@@ -126,7 +136,8 @@ mutants: $(DEVELOPMENT)
 	$(BIN)/python tests/mutants.py --tier $(TIER) --workers $(WORKERS) $(ONLY)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@rm -f .venv/all-levels-*
+	$(PIP) $(call MODULE,native)
 	$(BIN)/python -m benchmarks.install
 	@touch $@
 

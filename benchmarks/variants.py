@@ -28,6 +28,7 @@ from .contest import Ratio, rest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("src", "cpp", "CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
 PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+NATIVE = ("--config-settings=cmake.define.SEPARATRIX_LEVELS=native",)
 ROUNDS, RUNS = 5, 3  # processes of either, and runs in each
 
 
@@ -74,7 +75,7 @@ def install(variant: Variant | None, folder: Path) -> Path:
             place(ROOT / name, source / name)
     if variant is not None:
         variant.edit(source)
-    subprocess.run([*PIP, "--no-deps", "--target", str(target), str(source)], check=True)
+    subprocess.run([*PIP, *NATIVE, "--no-deps", "--target", str(target), str(source)], check=True)
     return target
 
 

@@ -12,8 +12,8 @@ from separatrix.loops._compiled import _loops
 
 N, D, K, M = 5, 3, 3, 4  # rows, features, classes, columns or other rows
 WITHOUT_ARRAYS = {
-    "ScreeningState", "Interrupted", "levels", "level", "use_level", "request_stop", "clear_stop",
-    "stop_requested",
+    "ScreeningState", "Interrupted", "levels", "compiled_levels", "level", "use_level",
+    "request_stop", "clear_stop", "stop_requested",
 }  # fmt: skip
 LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 Arguments = dict[str, Any]

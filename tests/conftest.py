@@ -71,6 +71,15 @@ def level(request):
         yield name
 
 
+@pytest.fixture
+def fused_levels():
+    """The levels with fused multiply-add, at least two of them: their bits are to be compared."""
+    names = [name for name in loops.levels() if name != "baseline"]
+    if len(names) < 2:
+        pytest.skip("fewer than two of these levels: `make test-all` compiles all")
+    return names
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     """What `random_state=None` draws is the same at every run, whichever tests ran before."""

@@ -62,12 +62,12 @@ struct LoopsFor {
 
 struct Table {
   const char* level;
-  LoopsFor<DenseRows<float>> dense_float;
-  LoopsFor<DenseRows<double>> dense_double;
-  LoopsFor<CsrRows<float, int32_t>> csr_float_int;
-  LoopsFor<CsrRows<double, int32_t>> csr_double_int;
-  LoopsFor<CsrRows<float, int64_t>> csr_float_long;
-  LoopsFor<CsrRows<double, int64_t>> csr_double_long;
+  const LoopsFor<DenseRows<float>>& dense_float;
+  const LoopsFor<DenseRows<double>>& dense_double;
+  const LoopsFor<CsrRows<float, int32_t>>& csr_float_int;
+  const LoopsFor<CsrRows<double, int32_t>>& csr_double_int;
+  const LoopsFor<CsrRows<float, int64_t>>& csr_float_long;
+  const LoopsFor<CsrRows<double, int64_t>>& csr_double_long;
   void (*kernel_pass)(KernelPass&);
   // local (k, width) and kernel (width) are room to work in
   void (*gaussian_scan)(KernelPass&, const GaussianBlock&, double bias, double* local,

@@ -28,10 +28,11 @@ class ColumnLosses {
       : columns_(k < kTile ? k : kTile), rows_(kTile / columns_), k_(k) {}
 
   // From scores (count, width) to weight * derivative, in slopes of the same layout; null is a
-  // weight of 1. Returns the weighted loss. A row of weight 0 is as if absent.
-  template <class Loss, class Signs, class Real>
-  double evaluate(const Real* scores, int64_t width, const Signs& signs, const double* weight,
-                  int64_t count, Real* slopes) {
+  // weight of 1. Returns the weighted loss. A row of weight 0 is as if absent. The loss of one column
+  // is a LossId.
+  template <class Signs, class Real>
+  double evaluate(int column_loss, const Real* scores, int64_t width, const Signs& signs,
+                  const double* weight, int64_t count, Real* slopes) {
     double loss = 0;
     for (int64_t i = 0; i < count; i += rows_)
       for (int64_t c = 0; c < k_; c += columns_) {
@@ -43,7 +44,9 @@ class ColumnLosses {
         for (int64_t at = some * wide; at % kLanes; ++at)
           tile_.margin[at] = tile_.weight[at] = tile_.signed_weight[at] = 0;
         NoPrefetch nothing;
-        tile_.evaluate<Loss, false>(some * wide, nothing);
+        with_loss(column_loss, [&](auto kind) {
+          tile_.evaluate<decltype(kind), false>(some * wide, nothing);
+        });
         loss += tile_.loss;
         for (int64_t r = i; r < i + some; ++r)
           for (int64_t b = 0; b < wide; ++b)

@@ -17,18 +17,20 @@ class SoftmaxRows {
   template <class Real>
   void evaluate(const Real* scores, int64_t width, const int64_t* label, const double* weight,
                 int64_t count, Real* slopes, Sum& losses, Sum& missed) {
+    const int64_t k = k_;
+    double* const lanes = lanes_;
     double own[kLanes], weights[kLanes], own_slope[kLanes];
     for (int64_t i = 0; i < kLanes; ++i) {
       const int64_t d = i < count ? label[i] : 0;
-      for (int64_t c = 0; c < k_; ++c) lanes_[c * kLanes + i] = double(scores[i * width + c]);
-      own[i] = lanes_[d * kLanes + i];
-      lanes_[d * kLanes + i] = -__builtin_inf();  // no rival of itself
+      for (int64_t c = 0; c < k; ++c) lanes[c * kLanes + i] = double(scores[i * width + c]);
+      own[i] = lanes[d * kLanes + i];
+      lanes[d * kLanes + i] = -__builtin_inf();  // no rival of itself
       weights[i] = i >= count ? 0.0 : weight ? weight[i] : 1.0;
     }
     each(own, weights, own_slope, losses, missed);
     for (int64_t i = 0; i < count; ++i) {
-      lanes_[label[i] * kLanes + i] = own_slope[i];
-      for (int64_t c = 0; c < k_; ++c) slopes[i * width + c] = Real(lanes_[c * kLanes + i]);
+      lanes[label[i] * kLanes + i] = own_slope[i];
+      for (int64_t c = 0; c < k; ++c) slopes[i * width + c] = Real(lanes[c * kLanes + i]);
     }
   }
 

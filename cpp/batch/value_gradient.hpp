@@ -86,7 +86,8 @@ struct DoubleSums {
   }
 };
 
-template <class Loss, class Rows, class Sums>
+// The loss is chosen anew for every tile: the rest is then compiled once for all of them.
+template <class Rows, class Sums>
 inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   Tile tile;
   const int64_t d = rows.d;
@@ -99,8 +100,11 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
       sums.dot_tile(first, count, tile.margin, all);
     }
     tile.to_margins(pass.y + first, pass.weight ? pass.weight + first : nullptr, pass.w[d], count);
-    if (pass.curvature) tile.evaluate<Loss, true>(count, next);
-    else tile.evaluate<Loss, false>(count, next);
+    with_loss(pass.loss, [&](auto loss) {
+      using Loss = decltype(loss);
+      if (pass.curvature) tile.evaluate<Loss, true>(count, next);
+      else tile.evaluate<Loss, false>(count, next);
+    });
     pass.loss_sum += tile.loss;
     pass.mistakes += tile.mistakes;
     if (pass.gradient) {
@@ -116,13 +120,9 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
 
 template <class Rows>
 void batch_pass(const Rows& rows, BatchPass& pass) {
-  with_loss(pass.loss, [&](auto loss) {
-    using Loss = decltype(loss);
-    if constexpr (kHasFloat32Sums<Rows>)
-      if (pass.float32_sums)
-        return batch<Loss>(rows, pass, Float32Sums(rows, pass.w, pass.gradient));
-    batch<Loss>(rows, pass, DoubleSums<Rows>{rows, pass.w, pass.gradient});
-  });
+  if constexpr (kHasFloat32Sums<Rows>)
+    if (pass.float32_sums) return batch(rows, pass, Float32Sums(rows, pass.w, pass.gradient));
+  batch(rows, pass, DoubleSums<Rows>{rows, pass.w, pass.gradient});
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

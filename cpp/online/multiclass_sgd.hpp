@@ -13,8 +13,9 @@ struct Evaluated {
 };
 
 // The loss of a row from its scores, and its slopes.
+using Evaluate = Evaluated (*)(OnlinePass&, int64_t, const double*, double*);
 template <class Loss>
-inline Evaluated evaluated(OnlinePass& pass, int64_t i, const double* scores, double* slope) {
+Evaluated evaluated(OnlinePass& pass, int64_t i, const double* scores, double* slope) {
   const int64_t k = pass.k;
   if constexpr (kOfColumns<Loss>)
     if (pass.labels) {
@@ -25,8 +26,9 @@ inline Evaluated evaluated(OnlinePass& pass, int64_t i, const double* scores, do
   return {Loss::at(scores, k, label, rival, slope), scores[label] > scores[rival]};
 }
 
-template <class Loss, class Rows>
-inline void online_joint(const Rows& rows, OnlinePass& pass) {
+// The loss is called through a pointer: the rest is then compiled once for all of them.
+template <class Rows>
+inline void online_joint(const Rows& rows, OnlinePass& pass, Evaluate evaluate) {
   const int64_t d = rows.d, k = pass.k, stride = d + 1;
   const Buffer<double> scores(k), slopes(k * pass.batch);
   each_batch(
@@ -41,7 +43,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
         }
         const double weight = pass.weight ? pass.weight[i] : 1.0;
         double* const slope = slopes + b * k;
-        const auto [value, right] = evaluated<Loss>(pass, i, scores, slope);
+        const auto [value, right] = evaluate(pass, i, scores, slope);
         if (weight != 0) pass.loss_sum += weight * value;
         if (!right) pass.mistakes += weight;
         for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
@@ -65,7 +67,7 @@ void online_joint_pass(const Rows& rows, OnlinePass& pass) {
     MulticlassPerceptron<Rows> problem(rows, pass, scores);
     return PerceptronPass(rows, pass, problem).run();
   }
-  with_joint_loss(pass.loss, [&](auto loss) { online_joint<decltype(loss)>(rows, pass); });
+  with_joint_loss(pass.loss, [&](auto loss) { online_joint(rows, pass, evaluated<decltype(loss)>); });
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

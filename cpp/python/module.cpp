@@ -47,10 +47,22 @@ void raise_if(bool stopped) {
 
 namespace {
 
-nb::list levels() {
+nb::list names_of(const Table* const* levels) {
   nb::list names;
-  for (const Table* const* level = usable_levels(); *level; ++level) names.append((*level)->level);
+  for (; *levels; ++levels) names.append((*levels)->level);
   return names;
+}
+
+// The widest level; an ImportError if the processor runs none.
+const Table* widest_level() {
+  const Table* widest = nullptr;
+  for (const Table* const* level = usable_levels(); *level; ++level) widest = *level;
+  if (!widest)
+    throw std::runtime_error(
+        "separatrix was compiled with SEPARATRIX_LEVELS=native for a processor with other "
+        "instructions than this one has: install it again on this machine, or with all levels "
+        "(pip install .)");
+  return widest;
 }
 
 // The numbers by which the loops know the losses.
@@ -63,7 +75,7 @@ nb::dict numbered(const char* const (&names)[kCount]) {
 
 void use_level(const std::string& name) {
   const Table* level = find_level(name.c_str());
-  expect(level != nullptr, "no such instruction-set level on this machine");
+  expect(level != nullptr, "not an instruction-set level that is compiled and runs on this machine: see levels()");
   active = level;
 }
 
@@ -75,9 +87,7 @@ using namespace separatrix;
 
 NB_MODULE(_loops, m) {
   m.doc() = "Compiled loops; reached only through separatrix.loops.";
-  const Table* const* level = usable_levels();
-  while (level[1]) ++level;
-  active = *level;
+  active = widest_level();
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
@@ -86,7 +96,8 @@ NB_MODULE(_loops, m) {
   bind_kernel(m);
   bind_models(m);
   bind_text(m);
-  m.def("levels", &levels);
+  m.def("levels", [] { return names_of(usable_levels()); });
+  m.def("compiled_levels", [] { return names_of(compiled_levels()); });
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);
   m.def("request_stop", [] { stop_requested = true; });

@@ -1,5 +1,5 @@
 // Memory that is given back at the end of a scope. Not a class of the standard library: see
-// levels/level.cpp.
+// levels/loops.hpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -44,12 +44,13 @@ def config() -> dict[str, str]:
     import scipy
     import sklearn
 
-    usable = ", ".join(loops.levels())
+    usable, compiled = ", ".join(loops.levels()), ", ".join(loops.compiled_levels())
     return {
         "separatrix": version("separatrix"),
         "python": f"{platform.python_version()} on {sys.platform} {platform.machine()}",
         "compiler": loops.compiler,
-        "instruction set": f"{loops.level()} (usable here: {usable}; set by SEPARATRIX_SIMD)",
+        "instruction set": f"{loops.level()} (compiled: {compiled}; usable here: {usable}; "
+        "set by SEPARATRIX_SIMD)",
         "threads": str(n_threads(None)),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,

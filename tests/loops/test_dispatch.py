@@ -8,31 +8,64 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import level_in_use
 from layouts import LAYOUTS, data, stored
 
 from separatrix import loops
 from separatrix.data.validation import check_rows
+from separatrix.loops.dispatch import KNOWN_LEVELS, level_flaw
 from separatrix.losses import get_loss
 from separatrix.numeric.rows import to_dense
 from separatrix.rows import CsrRows, rows_of
 
 
-def test_levels_agree(rng):
-    """All levels with fused multiply-add give the same bits; the baseline rounds otherwise."""
-    X, y, _ = data(300, 45)
+def logistic_gradient(level):
+    X, y, rng = data(300, 45)
     W = rng.standard_normal((1, 46))
-    results = {}
-    before = loops.level()
-    for name in loops.levels():
-        loops.use_level(name)
-        gradient = np.zeros_like(W)
+    gradient = np.zeros_like(W)
+    with level_in_use(level):
         loops.batch_pass(X, y, get_loss("logistic"), W, gradient=gradient)
-        results[name] = gradient
-    loops.use_level(before)
-    for name, gradient in results.items():
-        np.testing.assert_allclose(gradient, results["baseline"], rtol=1e-12, atol=1e-12)
-        if name != "baseline":
-            np.testing.assert_array_equal(gradient, results["avx2"])
+    Z = np.column_stack([X, np.ones(300)])
+    return gradient, (-y / (1 + np.exp(y * (Z @ W[0])))) @ Z
+
+
+def test_every_level_has_the_gradient_of_the_formula():
+    for name in loops.levels():
+        gradient, expected = logistic_gradient(name)
+        np.testing.assert_allclose(gradient[0], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_levels_with_fused_multiply_add_give_the_same_bits(fused_levels):
+    """The baseline rounds otherwise."""
+    assert len({logistic_gradient(name)[0].tobytes() for name in fused_levels}) == 1
+
+
+def test_usable_levels_are_compiled_from_the_plainest_to_the_widest():
+    compiled = loops.compiled_levels()
+    assert compiled == [name for name in KNOWN_LEVELS if name in compiled]
+    assert loops.levels() == compiled[: len(loops.levels())]
+    assert loops.level() in loops.levels()
+
+
+@pytest.mark.parametrize("name", ["mmx", "", *sorted({*KNOWN_LEVELS} - {*loops.levels()})])
+def test_a_level_that_is_not_there_is_refused(name):
+    before = loops.level()
+    with pytest.raises(ValueError, match="not an instruction-set level that is compiled"):
+        loops.use_level(name)
+    assert loops.level() == before
+
+
+def test_a_level_that_was_left_out_is_distinguished_from_one_that_does_not_run():
+    assert level_flaw("avx2", ["baseline", "avx2", "avx512"], ["baseline", "avx2"]) == ""
+    assert level_flaw("avx512", ["avx512"], ["avx512"]) == ""
+    assert level_flaw("avx2", ["avx512"], ["avx512"]) == (
+        "is not compiled in this installation; choose one of avx512 or unset it, or compile all: "
+        "pip install ."
+    )
+    for name in ("avx512", "mmx"):
+        assert level_flaw(name, ["baseline", "avx2", "avx512"], ["baseline", "avx2"]) == (
+            "is not usable on this machine; choose one of baseline, avx2 or unset it"
+        )
 
 
 @pytest.mark.parametrize("value", [np.float32, np.float64])

@@ -6,9 +6,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from conftest import level_in_use
 from loops.twins import kernel as twins
 
-from separatrix import KernelPerceptron, kernels, loops
+from separatrix import KernelPerceptron, kernels
 from separatrix.kernels import gaussian
 from separatrix.loops import kernel as kernel_loops
 from separatrix.loops.kernel import (
@@ -69,15 +70,13 @@ def test_gaussian_values_have_their_own_bits(level):
     np.testing.assert_array_equal(together.diagonal(), 1.0)
 
 
-def test_levels_with_fused_products_agree_bit_by_bit():
+def test_levels_with_fused_products_agree_bit_by_bit(fused_levels):
     reference, rows = ShiftedRows(random_rows(30, 7), np.ones(7)), random_rows(9, 7, seed=1)
     results = []
-    before = loops.level()
-    for name in [name for name in loops.levels() if name != "baseline"]:
-        loops.use_level(name)
+    for name in fused_levels:
         results.append(np.empty((9, 30)))
-        kernel_loops.gaussian_rows(rows, reference, 0.3, np.arange(9), results[-1])
-    loops.use_level(before)
+        with level_in_use(name):
+            kernel_loops.gaussian_rows(rows, reference, 0.3, np.arange(9), results[-1])
     for result in results:
         np.testing.assert_array_equal(result, results[0])
 

@@ -16,6 +16,9 @@ COMPILED: dict[type[Loss], int] = {
     CrammerSinger: _loops.joint_ids["crammer_singer"],
 }
 
+KNOWN_LEVELS = ("baseline", "avx2", "avx512")
+"""Instruction-set levels that may be compiled: see cpp/levels/dispatch.cpp."""
+
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
@@ -41,14 +44,23 @@ request_stop = _loops.request_stop
 clear_stop = _loops.clear_stop
 stop_requested = _loops.stop_requested
 levels = _loops.levels
+compiled_levels = _loops.compiled_levels
 level = _loops.level
 use_level = _loops.use_level
 compiler = _loops.compiler
 
+
+def level_flaw(name: str, compiled: list[str], usable: list[str]) -> str:
+    """Why the loops of a level cannot be used; "" if they can."""
+    if name in usable:
+        return ""
+    remedy = f"choose one of {', '.join(usable)} or unset it"
+    if name in KNOWN_LEVELS and name not in compiled:
+        return f"is not compiled in this installation; {remedy}, or compile all: pip install ."
+    return f"is not usable on this machine; {remedy}"
+
+
 if "SEPARATRIX_SIMD" in os.environ:
-    if os.environ["SEPARATRIX_SIMD"] not in levels():
-        raise ImportError(
-            f"SEPARATRIX_SIMD={os.environ['SEPARATRIX_SIMD']!r} is not usable on this machine; "
-            f"choose one of {', '.join(levels())} or unset it"
-        )
+    if flaw := level_flaw(os.environ["SEPARATRIX_SIMD"], compiled_levels(), levels()):
+        raise ImportError(f"SEPARATRIX_SIMD={os.environ['SEPARATRIX_SIMD']!r} {flaw}")
     use_level(os.environ["SEPARATRIX_SIMD"])
