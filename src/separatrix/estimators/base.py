@@ -90,6 +90,8 @@ class LinearModel(TrainingRows):
     verbose: bool
     standardize: bool = False
     stop: Stop | None = None
+    _certifies = False
+    """Whether ``stop`` may name rows whose predictions are to be certified."""
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -130,6 +132,7 @@ class LinearModel(TrainingRows):
         if settings.stop.validation is not None:
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
+        settings = self._with_rows_to_certify(settings, source)
         settings, source = self._standardized(settings, source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
@@ -223,7 +226,11 @@ class LinearModel(TrainingRows):
         settings = self._settings()
         if self.stop is None:
             return settings
-        return replace(settings, stop=with_rules(settings.stop, self.stop))
+        return replace(settings, stop=with_rules(settings.stop, self.stop, self._certifies))
+
+    def _with_rows_to_certify(self, settings: FitSettings, source: Source) -> FitSettings:
+        """The settings with the rows of ``Stop(certify=...)`` as a source."""
+        return settings
 
     def _start(self, objective: Objective, seed: int, features: FeatureMap | None = None) -> Array:
         """The initial weights of the features that the solver sees."""

@@ -71,8 +71,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         ``groups``, which are the shorthand for these three; give either the object or the
         shorthand. The words of scikit-learn are refused: "l1" is ``l1=...`` here, and no penalty
         is ``l2=0``. ``set_params(penalty__l1=...)`` replaces the object by one with another l1.
-        Other penalties than ``L2`` are for the losses that ``l1`` is for, and "auto" or the
-        solvers named there.
+        Other penalties than ``L2`` are for the losses and solvers that ``l1`` is for.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
@@ -89,8 +88,9 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         penalty): stop when the objective changes by at most ``tol`` of itself, and the weights
         barely move or the solver expects little more.
     stop : Stop or None
-        More rules, which end a fit early: ``Stop(validation=(X_val, y_val), patience=5)`` when the
-        loss of these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute.
+        More rules: ``Stop(validation=(X_val, y_val), patience=5)`` ends a fit when the loss of
+        these rows has not fallen for 5 passes, ``Stop(seconds=60)`` after a minute;
+        ``Stop(certify=X_test)`` continues below ``tol`` until all labels of these rows are proven.
     standardize : bool
         Whether to divide features by their weighted standard deviation for the fit (constant
         features by 1), and to centre dense ones if there is an intercept; the deviations are
@@ -104,6 +104,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         ``partial_fit``, which does not see all rows.
     fit_intercept : bool
         Whether to fit a bias.
+    certify_predictions : bool
+        Whether ``certified`` needs no training rows later; for l2 penalties on all features.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights. They change the probabilities: to find
         more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
@@ -134,8 +136,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
-        ``callback(step, info) -> bool | None`` after every pass, as in :class:`Perceptron`; true
-        stops.
+        ``callback(step, info)`` after every pass, as in :class:`Perceptron`; true stops.
     verbose : bool or int
         Show progress on stderr, unless False or 0.
 
@@ -169,14 +170,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         "optimal" (``gap_`` is within ``tol``), "stationary" (of ``bias_reduction="firth"``: the
         gradient is 0, up to ``tol`` standard errors), "tol" (no more progress; without proof),
         "closed form" (also without proof), "no progress" (rounding, or the solver, allows no
-        smaller gap),
-        "no minimum" (without a penalty the objective decreases forever), "diverged" (it ended above
-        its start, or overflowed: the learning rate is too large), "no mistakes" (of the perceptron
-        loss without a penalty), "max_iter", "cycle", "validation", "seconds", "callback" or
-        "interrupted".
+        smaller gap), "no minimum" (without a penalty the objective decreases forever), "diverged"
+        (it ended above its start, or overflowed: the learning rate is too large), "no mistakes" (of
+        the perceptron loss without a penalty), "certified" (see ``stop``), "max_iter", "cycle",
+        "validation", "seconds", "callback" or "interrupted".
     converged_ : bool
-        Whether ``stop_`` is "optimal", "closed form", "stationary", "tol" or "no
-        mistakes".
+        Whether it is "optimal", "closed form", "stationary", "tol", "no mistakes" or "certified".
     coef_ : array (1, d), or (k, d) for k > 2 classes, or (q, d) for q labels
         Weights, for the features as given.
     intercept_ : array (1,), (k,) or (q,)
@@ -185,11 +184,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     intercept_flic_ : array (1,)
         With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
         probability of the training rows is the share of the larger class.
+    prediction_bounds_ : object
+        What ``certified`` needs besides rows, after its first call or ``certify_predictions=True``.
     prior_shift_ : array (1,) or (k,)
         With ``prior_correction``, what was added to the biases that minimise the objective.
     classes_ : array (k,)
-        The labels; of two, the larger is +1. After a fit to an indicator matrix, the names or
-        numbers of its columns, (q,).
+        The labels; of two, the larger is +1. For an indicator matrix, its columns' names, (q,).
     multilabel_ : bool
         Whether the fit was to an indicator matrix.
     decision_ : Decision
@@ -203,8 +203,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     trace_ : Trace
         ``for step in clf.trace_.replay(X, y)`` yields every intermediate weight vector.
     embedding_strengths_ : array (n,)
-        How often each row moved the weights: for solvers that visit single rows, with a loss that
-        is zero for some rows.
+        How often each row moved the weights, for solvers that visit single rows.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : array
@@ -216,8 +215,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     split_ : Split or None
         Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
-        For a model that was fitted to files, after a prediction: by column, the number of values
-        that the fit did not have. They count as 0.
+        For files, after a prediction: by column, the number of values that the fit did not have.
 
     See Also
     --------
@@ -263,6 +261,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         stop: Stop | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
+        certify_predictions: bool = False,
         class_weight: Any = None,
         prior_correction: bool = False,
         warm_start: bool = False,
@@ -287,6 +286,7 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         self.stop = stop
         self.standardize = standardize
         self.fit_intercept = fit_intercept
+        self.certify_predictions = certify_predictions
         self.class_weight = class_weight
         self.prior_correction = prior_correction
         self.warm_start = warm_start

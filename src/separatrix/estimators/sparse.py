@@ -16,10 +16,10 @@ from ..proofs.gap import GapTracker
 from ..proofs.screening import proven_zeros
 from ..training.minimize import Result
 from .base import FitSettings
-from .minimizer import LossModel
+from .certified import CertifiedModel
 
 
-class SparseModel(LossModel):
+class SparseModel(CertifiedModel):
     """A minimiser of a loss with a penalty that may make weights 0."""
 
     penalty_weights: Any

@@ -12,11 +12,11 @@ from ..data.labels import check_labels
 from ..numeric.types import AnyArray
 from ..training.stopping import Stop
 
-OWN = ("validation", "patience", "seconds")
+OWN = ("validation", "patience", "seconds", "certify")
 
 
-def with_rules(rules: Stop, asked: Any) -> Stop:
-    """The rules of an estimator with those of its ``stop``."""
+def with_rules(rules: Stop, asked: Any, certifies: bool = False) -> Stop:
+    """The rules of an estimator with those of its ``stop``; ``certifies``: also ``certify``."""
     if not isinstance(asked, Stop):  # the check of an argument, which may be anything
         raise TypeError(
             "stop must be None or rules such as Stop(validation=(X_val, y_val), patience=5) or "
@@ -28,13 +28,21 @@ def with_rules(rules: Stop, asked: Any) -> Stop:
                 f"stop takes {', '.join(OWN)} only: {each.name} is a parameter of the estimator, "
                 "or follows from others"
             )
+    if asked.certify is not None and not certifies:
+        raise ValueError(
+            "Stop(certify=...) is for fit of LinearClassifier: fit with a smaller tol, and see "
+            "which labels certified(X) proves"
+        )
     if asked.validation is None and asked.patience is not None:
         raise ValueError(
             "patience of stop counts passes without a smaller loss on held-out rows: give "
             "validation, too, such as Stop(validation=(X_val, y_val), patience=5)"
         )
     patience = rules.patience if asked.validation is None else asked.patience
-    return replace(rules, validation=asked.validation, patience=patience, seconds=asked.seconds)
+    return replace(
+        rules, validation=asked.validation, patience=patience, seconds=asked.seconds,
+        certify=asked.certify,
+    )  # fmt: skip
 
 
 def with_validation_rows(rules: Stop, model: Any, training: Source) -> Stop:

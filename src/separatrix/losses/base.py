@@ -15,7 +15,9 @@ from .rivals import best_rival
 Entries = Callable[[int, int], "Array | None"]
 FORMULA = frozenset({"value", "gradient", "phi", "slope", "conjugate"})
 """Methods that define a loss: a subclass that overrides any of these is a different loss."""
-OF_FORMULA = ("homogeneous", "log_likelihood", "dual_range", "constant_curvature")
+OF_FORMULA = (
+    "homogeneous", "log_likelihood", "dual_range", "constant_curvature", "falling_curvature",
+)  # fmt: skip
 """Attributes that hold for one formula: a subclass that changes the formula must set them again."""
 
 REGISTRY: dict[str, type[Loss]] = {}
@@ -29,8 +31,8 @@ class Loss(Registered):
     """Cost of a wrong answer for each sample, given the true labels and the scores.
 
     Solvers and proofs check what a loss can do, not which class it is. The attributes below are
-    trusted. ``homogeneous``, ``log_likelihood``, ``dual_range`` and ``constant_curvature`` are not
-    inherited by a subclass that changes the formula.
+    trusted. ``homogeneous``, ``log_likelihood``, ``dual_range``, ``constant_curvature`` and
+    ``falling_curvature`` are not inherited by a subclass that changes the formula.
 
     See Also
     --------
@@ -55,6 +57,8 @@ class Loss(Registered):
     """Largest second derivative, if known; sets the default step of gradient descent."""
     constant_curvature: ClassVar[float | None] = None
     """Second derivative with respect to a score if it is constant, as for a quadratic loss."""
+    falling_curvature: ClassVar[bool] = False
+    """Whether the second derivative by the margin does not rise with the margin."""
     shifts: ClassVar[bool] = False
     """Whether only differences of scores matter, so that biases are normalised to sum to 0."""
     several_labels: ClassVar[bool] = False

@@ -293,6 +293,7 @@ class SquaredHinge(MarginLoss):
 
     name = "squared_hinge"
     max_curvature = 2.0
+    falling_curvature = True
     dual_range = 0.0, np.inf
 
     def phi(self, m: Array) -> Array:

@@ -25,6 +25,7 @@ from ..estimators.stream import StreamState
 from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from ..kernels.votes import Votes
 from ..numeric.standardization import Standardization
+from ..proofs.prediction_bounds import PredictionBounds
 from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
 from ..training.trace import Trace
@@ -34,7 +35,8 @@ RECORDS: dict[str, type[Any]] = {
     for cls in (
         DateParts, Decision, Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace,
         LabelColumns, Laplacian, LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed,
-        Reading, Runaway, Sigmoid, Split, Standardization, Stop, StreamState, Trace, Votes,
+        PredictionBounds, Reading, Runaway, Sigmoid, Split, Standardization, Stop, StreamState,
+        Trace, Votes,
     )
 }  # fmt: skip
 """The classes whose instances a file may contain."""

@@ -31,6 +31,7 @@ from ..losses import get_loss
 from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
+from ..proofs.prediction_bounds import PredictionBounds
 from ..solvers.online_state import expected_online_state
 from ..training.trace import Trace
 from .schema import conforms
@@ -176,6 +177,9 @@ def _check_weights(estimator: Any) -> None:
     decision = getattr(estimator, "decision_", None)
     if decision is not None:
         _check_decision(estimator, decision)
+    bounds = getattr(estimator, "prediction_bounds_", None)
+    if bounds is not None:
+        _check_bounds(bounds, k, d)
 
 
 def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
@@ -190,6 +194,26 @@ def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
     else:
         _expect("decision_", found.threshold is None and found.score is None)
         _expect("decision_", costs is not None and hasattr(estimator, "predict_proba"))
+
+
+def _check_bounds(found: PredictionBounds, k: int, d: int) -> None:
+    """Check the shapes of what bounds predictions; no number may be NaN, and bounds in order."""
+    name = "prediction_bounds_"
+    array(k, d)(f"{name}.weights", found.weights)
+    for of_features in (found.centre, found.reach):
+        array(d)(name, of_features)
+    for of_classes in (found.bias_low, found.bias_high, found.bias, found.bias_rounding):
+        array(k)(name, of_classes)
+    _expect(name, bool(np.all(found.reach >= 0.0) and np.all(found.bias_rounding >= 0.0)))
+    _expect(name, bool(np.all(found.bias_low <= found.bias_high)))
+    _expect(name, found.radius >= 0.0 and 0.0 <= found.bias_unit < math.inf)
+    known = (found.weights, found.centre, found.bias)
+    _expect(name, all(map(_is_finite, known)))
+    if found.factors is not None:
+        m = d + (found.bias_unit > 0.0)
+        array(k, m, m)(f"{name}.factors", found.factors)
+        diagonal = np.diagonal(found.factors, axis1=1, axis2=2)
+        _expect(name, _is_finite(found.factors) and bool(np.all(diagonal > 0.0)))
 
 
 def _check_reading(estimator: Any, reading: Reading | None, d: int) -> None:

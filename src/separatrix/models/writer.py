@@ -177,6 +177,11 @@ def _stop_entries(stop: Stop) -> dict[str, Any]:
             "stop=Stop(validation=...) holds rows, and a model file keeps none: before saving "
             "set_params(stop=None), which does not change the fit"
         )
+    if stop.certify is not None:
+        raise TypeError(
+            "stop=Stop(certify=...) holds rows, and a model file keeps none: before saving "
+            "set_params(stop=None), which does not change the fit"
+        )
     return _entries(stop)
 
 

@@ -17,7 +17,7 @@ from ..proofs.units import GivenUnits, canonical
 from ..solvers import GradientDescent, Solver
 from .no_minimum import Runaway, existence
 
-CONVERGED = ("no mistakes", "tol", "optimal", "closed form", "stationary")
+CONVERGED = ("no mistakes", "tol", "optimal", "closed form", "stationary", "certified")
 """Ends of runs that have reached their goal."""
 SPECKS = 1e-12, 1e-14  # of J: possible cost of a weight left by rounding; tried in turn
 MOST_CHANGES = 5  # of weights proven to be 0: each change may prove more of them

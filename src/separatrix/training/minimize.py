@@ -19,12 +19,14 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..proofs.gap import GapTracker
 from ..proofs.provable import provable
+from ..proofs.training_scores import why_unbounded
 from ..proofs.units import GivenUnits, canonical
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
 from ..solvers.dual.proximal_point import reduced_run
+from .certifying import Certifying
 from .early_stopping import EarlyStopping
-from .ending import CONVERGED, Passes, ending
+from .ending import CONVERGED, Ending, Passes, ending
 from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
 from .pocket import Pocket
@@ -187,7 +189,8 @@ def minimize(
         )
     show = partial(original_step, features=features)
     early = _early_stopping(objective, stop, show)
-    rules = StoppingRules(stop, start, WeightSpace(), gap, early, cycles)
+    certifying = _certifying(units(), stop, gap)
+    rules = StoppingRules(stop, start, WeightSpace(), gap, early, cycles, certifying)
     state_check = partial(solver.expected_state, objective)
     loop = Loop(rules, callbacks, [observe], progress, show, state_check)
     run = Run(
@@ -215,9 +218,13 @@ def minimize(
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short online steps prove nothing
         moved = step.weights - rules.earlier.weights
+    if certifying is not None and gap is not None:
+        gap.tol = stop.tol or 0.0  # which the checks have lowered
     passes = Passes(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # an error names what overflowed
         end = ending(objective, passes, kept, kept_at, why, gap, units())
+        if end.stop == "certified" and gap is not None and certifying is not None:
+            end = _confirmed(end, gap, certifying)
     return Result(
         end.weights, step.weights, step.saved, end.stop, infos, end.value, gap, end.runaway, early
     )
@@ -243,6 +250,31 @@ def _early_stopping(
             f"expected those of the training rows, {objective.source.classes.tolist()!r}"
         )
     return EarlyStopping.of_weights(stop.patience, objective.loss, held_out, show, objective.shape)
+
+
+def _certifying(units: GivenUnits, stop: Stop, gap: GapTracker | None) -> Certifying | None:
+    """The rule for rows whose predictions are to be proven, if there is one."""
+    if stop.certify is None:
+        return None
+    if not isinstance(stop.certify, Source):
+        raise TypeError(
+            "minimize takes Stop(certify=...) as a source, such as an ArraySource; fit takes rows "
+            "as predict does"
+        )
+    loss, penalty = units.objective.loss, units.objective.penalty
+    problem = why_unbounded(loss, penalty)
+    if not problem and gap is None:
+        problem = "the run makes no proof: set tol, and use a loss with a known conjugate"
+    if problem:
+        raise ValueError(f"Stop(certify=...): {problem}")
+    return Certifying(units, stop.certify)
+
+
+def _confirmed(end: Ending, gap: GapTracker, certifying: Certifying) -> Ending:
+    """The end of a run by ``certify``, checked for the weights that are returned."""
+    if certifying.holds(end.weights, gap.gap):
+        return end
+    return replace(end, stop="optimal" if gap.proven else "no progress")
 
 
 def kept_weights(

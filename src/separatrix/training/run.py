@@ -144,6 +144,7 @@ def settings_of(
     source = objective.source
     held_out = source.validation
     early = stop.validation if isinstance(stop.validation, Source) else None
+    certified = stop.certify if isinstance(stop.certify, Source) else None
     return {
         "solver": solver.to_dict(),
         "loss": objective.loss.to_dict(),
@@ -151,6 +152,7 @@ def settings_of(
         "fit_intercept": objective.intercept,
         "stop": stop.settings(),
         "early stopping": None if early is None else early.fingerprint(),
+        **({} if certified is None else {"certify": certified.fingerprint()}),
         "keep": keep,
         "state": None if state is None else digest(state),
         "rows": source.layout(shuffled=solver.by_row),
@@ -191,6 +193,7 @@ HIDDEN = {
     "data": "the data (rows, labels or weights) is not the same",
     "validation": "the rows held out (read(validation=...)) are not the same",
     "early stopping": "the rows for early stopping (Stop(validation=...)) are not the same",
+    "certify": "the rows to certify (Stop(certify=...)) are not the same",
     "start": "the weights that the run starts from are not the same",
     "state": "the state that the run goes on from is not the same",
 }

@@ -23,8 +23,9 @@ from ..numeric import checks
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, nothing, optional, real, whole
 from ..numeric.types import Array
-from ..proofs.gap import GapTracker
+from ..proofs.gap import LEAST, GapTracker
 from ..solvers import State, Step
+from .certifying import SPARE, Certifying
 from .cycles import CycleFinder
 from .early_stopping import EarlyStopping
 
@@ -35,7 +36,7 @@ GAP_EVERY = 5  # passes, if a bound costs a read of the data
 SHORTEST = 1e-10  # length of a gradient, in standard errors, that counts as 0
 OPTIMISM = 1e-3  # a solver's estimate of the remaining decrease is trusted within this factor
 
-LIMITS = ("max_iter", "seconds", "validation")  # rows for validation are compared by themselves
+LIMITS = ("max_iter", "seconds", "validation", "certify")  # rows are compared by themselves
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ class Stop:
     validation: Any = field(default=None, compare=False)
     """Rows for early stopping: a source, True for those that ``read(validation=...)`` held out, or
     in ``fit`` a pair (X, y)."""
+    certify: Any = field(default=None, compare=False)
+    """Rows, a source or in ``fit`` as for ``predict``: stop when the labels that the exact minimum
+    gives to all of them are proven, and are those of the weights."""
     seconds: float | None = None
     """Stop after the pass in which the run has taken this time, without callbacks."""
 
@@ -164,9 +168,10 @@ class StoppingRules:
         gap: GapTracker | None = None,
         early: EarlyStopping | None = None,
         cycles: bool = False,
+        certifying: Certifying | None = None,
     ) -> None:
         """``cycles``: whether weights that repeat prove a cycle of this run."""
-        self.early = early
+        self.early, self.certifying = early, certifying
         self.stop, self.space, self.gap, self.shape = stop, space, gap, start.shape
         self.before: Step | None = None
         self.earlier: Step | None = None
@@ -190,6 +195,10 @@ class StoppingRules:
             due = converged if gap.waits else iteration % GAP_EVERY == 0
             gap.update(step, iteration, due, last)
             optimal = gap.evaluated == iteration and gap.proven
+            if optimal and self.certifying is not None:
+                if self._certified(step, gap, self.certifying):
+                    return "certified"
+                optimal = gap.proven
             converged = converged and gap.exhausted
             no_progress = no_progress or gap.stalled
         no_progress = no_progress or stuck
@@ -217,6 +226,13 @@ class StoppingRules:
             return "seconds"
         return "max_iter" if last else None
 
+    def _certified(self, step: Step, gap: GapTracker, certifying: Certifying) -> bool:
+        """Whether all labels are proven; else the gap has to be smaller before the next check."""
+        found = certifying.check(step.weights, SPARE * gap.gap)
+        if not found.all_decided and gap.tol > LEAST:
+            gap.tol = found.share * gap.gap / gap.value if gap.value > 0.0 else 0.0
+        return found.all_decided
+
     def to_state(self) -> State:
         """The state, as arrays and numbers."""
         return {
@@ -226,6 +242,7 @@ class StoppingRules:
             "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
             "early": None if self.early is None else self.early.to_state(),
+            "certifying": None if self.gap is None or self.certifying is None else self.gap.tol,
         }  # fmt: skip
 
     def expected_state(self) -> Check:
@@ -239,6 +256,7 @@ class StoppingRules:
             "stale": whole(), "before": step, "earlier": step, "fewest": real, "gap": gap,
             "cycles": nothing if self.cycles is None else cycles, "unforced": optional(gap),
             "early": nothing if self.early is None else self.early.expected_state(),
+            "certifying": nothing if self.certifying is None else real,
         })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:
@@ -250,6 +268,8 @@ class StoppingRules:
         if self.early is not None:
             self.early.restore(state["early"])
         if self.gap is not None:
+            if self.certifying is not None:
+                self.gap.tol = state["certifying"]
             # A run that continues must behave as if no proof had been requested at its old end.
             self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])
 

@@ -248,3 +248,27 @@ def test_rows_that_figures_are_of(folder, capsys):
     assert sum(each["rows"] for each in data["classes"]) == data["rows"]
     _, other = output(capsys, "evaluate", "m.sep", "t.csv", "t.csv")
     assert (other["data"]["rows"], other["data"]["held_out_rows"]) == (600, 0)
+
+
+def test_certified_labels_and_bounds_are_added(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flowers(300).to_csv("rows.csv", index=False)
+    new().to_csv("new.csv", index=False)
+    fitted = ["fit", "rows.csv", "--target", "kind", "--l2", "0.01"]
+    assert run([*fitted, "--certify-predictions"]) == 0
+    assert run(["predict", "model.sep", "new.csv", "--certified", "--proba", "-o", "out.csv"]) == 0
+    found = separatrix.load("model.sep").certified("new.csv")
+    table = pd.read_csv("out.csv")
+    assert table["certified"].astype(str).tolist() == [str(label) for label in found.labels]
+    scores = [name for name in table if name.startswith("score_low")]
+    assert np.allclose(table[scores].to_numpy().reshape(found.score_low.shape), found.score_low)
+    high = [name for name in table if name.startswith("probability_high")]
+    assert np.allclose(table[high], found.probability_high)
+    assert run([*fitted, "-o", "plain.sep"]) == 0
+    capsys.readouterr()
+    assert run(["predict", "plain.sep", "new.csv", "--certified"]) == 2
+    assert "fit --certify-predictions" in capsys.readouterr().err
+    for refused in (["--l1", "0.1"], ["--l2", "0"], ["--loss", "tanh_squared"]):
+        assert run([*fitted[:4], *refused, "--certify-predictions", "-o", "none.sep"]) == 2
+        assert "--certify-predictions: not" in capsys.readouterr().err
+    assert not (tmp_path / "none.sep").exists()

@@ -165,6 +165,7 @@ PROOFS = {
     "classes can be separated. Give --l2 a number above 0.",
     "diverged": "It diverged: the objective ended above its start.",
     "max_iter": "It reached --max-iter before it had converged.",
+    "certified": "The labels of the given rows are proven to be those of the minimum.",
     "seconds": "Its time was over before it had converged.",
     "validation": "The loss of held-out rows had not fallen for a while; these are the weights "
     "where it was least.",

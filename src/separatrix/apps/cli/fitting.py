@@ -97,6 +97,13 @@ def fit(
         str | None,
         typer.Option(help=f"What the search for the penalty measures: {', '.join(METRICS)}."),
     ] = None,
+    certify_predictions: Annotated[
+        bool,
+        typer.Option(
+            "--certify-predictions",
+            help="Keep in the model what predict --certified needs: for penalties with l2 alone.",
+        ),
+    ] = False,
     report: arg.Report = None,
     trace: Annotated[
         str | None,
@@ -127,10 +134,15 @@ def fit(
     if bias_reduction is not None:
         strength = without_penalty(bias_reduction, l1, l1_ratio, l2, trace)
         settings["bias_reduction"] = bias_reduction
+    if certify_predictions:
+        _check_certified(loss, settings, strength)
     check_metric(metric, strength is None, loss)
     check_model_name(output)
     to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
-    found = fit_and_save(data, options, strength, settings, output, trace, decide, metric, report)
+    found = fit_and_save(
+        data, options, strength, settings, output, trace, decide, metric, report,
+        certify_predictions,
+    )  # fmt: skip
     if json:
         print_json("fit", found)
     else:
@@ -138,6 +150,21 @@ def fit(
 
         show_fit(found, console(stderr=to_stdout))
     return report_end(found)
+
+
+def _check_certified(loss: str, settings: dict[str, Any], l2: float | None) -> None:
+    """Refuse what has no bounds on its predictions, before the rows are read."""
+    problem = ""
+    if loss in ("perceptron", "tanh_squared"):
+        problem = f"not for --loss {loss}; use --loss logistic"
+    elif settings.get("l1") or settings.get("l1_ratio"):
+        problem = "not with --l1 or --l1-ratio; use --l2 alone"
+    elif settings.get("bias_reduction"):
+        problem = "not with --bias-reduction; use --l2"
+    elif l2 == 0.0:
+        problem = "not with --l2 0; use a larger --l2"
+    if problem:
+        raise ValueError(f"--certify-predictions: {problem}, or leave it out")
 
 
 def report_end(found: dict[str, Any]) -> int:
@@ -158,6 +185,7 @@ def fit_and_save(
     decide: DecisionOptions = BY_SCORE,
     metric: str | None = None,
     report: str | None = None,
+    certify_predictions: bool = False,
 ) -> dict[str, Any]:
     """Fit, save the model, and return everything that is reported."""
     from .report import fit_report
@@ -177,12 +205,18 @@ def fit_and_save(
                 "--trace": trace, "--balanced": settings["class_weight"],
                 "--prior-correction": settings["prior_correction"] or None,
                 "--bias-reduction": settings.get("bias_reduction"),
+                "--certify-predictions": certify_predictions or None,
             }  # fmt: skip
             _check_options_of_labels(one_target, metric)
             return _fit_labels(data, source, l2, settings, output, metric, watch)
         if trace is not None:
             _check_recorded(trace, source.n_rows)
         costs = decide.checked_costs(source, settings)
+        if certify_predictions and settings["loss"] == "hinge" and len(source.classes) > 2:
+            raise ValueError(
+                "--certify-predictions: the hinge for more than two classes has no bounds on its "
+                "biases; use --loss one_vs_rest_hinge, or leave it out"
+            )
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
@@ -195,6 +229,8 @@ def fit_and_save(
         except TooFewRows as error:
             raise ValueError(" ".join([f"{error}.", *lone_labels(source)])) from error
         seconds = time.perf_counter() - began
+        if certify_predictions and interrupted is None:
+            model.certified(rows, rows)  # keeps the bounds
         decide.apply(model, costs, source.validation)
         separatrix.save(model, output)
         if trace is not None:

@@ -30,6 +30,15 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class.")
     ] = False,
+    certified: Annotated[
+        bool,
+        typer.Option(
+            "--certified",
+            help="Also the label that the exact minimum of the fit is proven to predict, or "
+            "undecided, and bounds on its scores; with --proba on its probabilities. The model "
+            "needs fit --certify-predictions.",
+        ),
+    ] = False,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
@@ -38,11 +47,18 @@ def predict(
     goes_to_stdout(output, json)
     if proba and not hasattr(estimator, "predict_proba"):
         raise ValueError(f"--proba: the loss {estimator.loss!r} does not define probabilities")
+    if certified and not hasattr(estimator, "prediction_bounds_"):
+        raise ValueError(
+            f"--certified: {model} has no bounds on its predictions; fit it with "
+            "separatrix fit --certify-predictions"
+        )
     if output != "-":
         check_output(output, model, *data)
         check_table_name(output)
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
+        if certified:
+            found |= _certified(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)
         with written(output) as file:
             _write(paths if is_table else [], found, file, output)
@@ -61,10 +77,13 @@ def predict(
     elif json:
         import numpy as np
 
+        of_certified = {}
+        if certified:
+            of_certified = {"decided": int(np.sum(found["certified"] != "undecided"))}
         counts = np.unique(found["prediction"], return_counts=True)
         each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
         rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
-        print_json("predict", rows | {"unknown_categories": unknown})
+        print_json("predict", rows | of_certified | {"unknown_categories": unknown})
 
 
 def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
@@ -81,6 +100,26 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     except TypeError as error:  # a model that was fitted to arrays, or rows of another type
         raise ValueError(f"{paths[0]}: {error}") from error
     return found
+
+
+def _certified(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
+    """The columns of ``--certified``."""
+    found = model.certified(paths)
+    # Strings in every format: a column of Parquet has one type.
+    columns = {"certified": found.labels.astype(str)}
+    each = [] if len(model.classes_) == 2 else [f"_{c}" for c in model.classes_]
+    for name, low, high in (
+        ("score", found.score_low, found.score_high),
+        ("probability", found.probability_low, found.probability_high),
+    ):
+        if name == "probability":
+            if not proba:
+                break
+            each = [f"_{c}" for c in model.classes_]
+        for at, suffix in enumerate(each or [""]):
+            columns[f"{name}_low{suffix}"] = low if low.ndim == 1 else low[:, at]
+            columns[f"{name}_high{suffix}"] = high if high.ndim == 1 else high[:, at]
+    return columns
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:

@@ -30,6 +30,7 @@ class CrossValidated(SparseModel):
 
     start = "zeros"
     warm_start = False
+    _certifies = False
     l2_: float
     l2_path_: Array
     l1_: float
