@@ -155,7 +155,8 @@ def fit(
 def _check_certified(loss: str, settings: dict[str, Any], l2: float | None) -> None:
     """Refuse what has no bounds on its predictions, before the rows are read."""
     problem = ""
-    if loss in ("perceptron", "tanh_squared"):
+    known = separatrix.get_loss(loss)
+    if not known.convex or known.homogeneous:
         problem = f"not for --loss {loss}; use --loss logistic"
     elif settings.get("l1") or settings.get("l1_ratio"):
         problem = "not with --l1 or --l1-ratio; use --l2 alone"
@@ -165,6 +166,15 @@ def _check_certified(loss: str, settings: dict[str, Any], l2: float | None) -> N
         problem = "not with --l2 0; use a larger --l2"
     if problem:
         raise ValueError(f"--certify-predictions: {problem}, or leave it out")
+
+
+def _check_classes(loss: str, k: int) -> None:
+    known = separatrix.get_loss(loss).for_classes(k)
+    if known.column_loss is None and not known.log_likelihood:
+        raise ValueError(
+            f"--certify-predictions: the biases of --loss {loss} have no bounds for {k} classes; "
+            f"use --loss one_vs_rest_{loss}, or leave it out"
+        )
 
 
 def report_end(found: dict[str, Any]) -> int:
@@ -212,11 +222,8 @@ def fit_and_save(
         if trace is not None:
             _check_recorded(trace, source.n_rows)
         costs = decide.checked_costs(source, settings)
-        if certify_predictions and settings["loss"] == "hinge" and len(source.classes) > 2:
-            raise ValueError(
-                "--certify-predictions: the hinge for more than two classes has no bounds on its "
-                "biases; use --loss one_vs_rest_hinge, or leave it out"
-            )
+        if certify_predictions:
+            _check_classes(settings["loss"], len(source.classes))
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
