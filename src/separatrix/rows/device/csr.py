@@ -12,13 +12,14 @@ from ...numeric.standardization import Standardization
 from ...numeric.types import AnyArray, Array, Ints
 from ..base import Storage
 from ..csr import CsrRows
-from .base import DeviceRows, Tile
+from .base import DeviceRows
 from .dense import VALUES
 from .device import Device
 from .kernels import MOST_BLOCKS, THREADS, WARP, CudaKernel
 from .own_losses import sums_of_pairs, takes_device_arrays
 from .residents import Residents
 from .thresholds import COEFFICIENT_BYTES, FREE_SHARE, SEGMENT, SORT_BYTES, SORTED_BYTES
+from .tiled import Tile
 
 
 class Transposed(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from ...numeric.standardization import Standardization
 from ...numeric.types import AnyArray, Array, Ints
 from ..dense import DenseRows
-from .base import DeviceRows, Tile
+from .base import DeviceRows
 from .device import Device
 from .groups import members
 from .kernels import MOST_BLOCKS, WARP, CudaKernel
@@ -19,6 +19,7 @@ from .losses import MARGINS, KernelLoss
 from .residents import Residents
 from .team import Team
 from .thresholds import MOMENTS_PER_LANE
+from .tiled import Tile
 from .tiles import DenseTile, SplitTile
 
 PADDING = 8  # rows of a tile are multiples of this many numbers: products are faster

@@ -7,7 +7,8 @@ from typing import Any, cast
 from ...numeric.types import Array
 from ..host import HostRows
 from ..offset import RowsPlusOffset
-from .base import DeviceRows, Tile
+from .base import DeviceRows
+from .tiled import Tile
 
 
 class OffsetTile(Tile):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import Tile
 from .kernels import MOST_BLOCKS, CudaKernel
+from .tiled import Tile
 
 
 class DenseTile(Tile):
