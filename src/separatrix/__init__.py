@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         LinearClassifierCV,
         Perceptron,
     )
+    from .estimators.certified import CertifiedPredictions
     from .estimators.path import path
     from .estimators.path_result import Path
     from .inspection.certify import Certificate, certify
@@ -81,6 +82,7 @@ __all__ = [
     "BoundaryDisplay",
     "Certificate",
     "CertificateDisplay",
+    "CertifiedPredictions",
     "Checkpoint",
     "CoefficientDisplay",
     "Constant",
@@ -162,6 +164,7 @@ _WHERE = {
         "estimators": "Decision KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
         "estimators.path": "path",
         "estimators.path_result": "Path",
+        "estimators.certified": "CertifiedPredictions",
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",
