@@ -22,7 +22,6 @@ from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
 from ..proofs.weight_ball import reach_of, with_all_features
 from ..rows import Rows, concatenate_rows, host_rows_of, rows_of
-from ..solvers import Solver
 from ..training.minimize import Result
 from .base import FitSettings
 from .minimizer import LossModel
@@ -30,6 +29,10 @@ from .offsets import refuse_offset_beside
 from .sources import check_features, refuse_labels_beside, reweighted
 
 UNDECIDED = "undecided"
+NEEDS_PROOF = (
+    "certify_predictions=True needs a proof, which partial_fit does not make: call fit, or set "
+    "certify_predictions=False"
+)
 SAME = 1e-9  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
 
@@ -263,16 +266,10 @@ class CertifiedModel(LossModel):
 
     # ---- during the fit ------------------------------------------------------------------------
 
-    def _solver(self, objective: Objective, partial: bool) -> Solver:
-        if partial and self.certify_predictions:
-            raise ValueError(
-                "certify_predictions=True needs a proof, which partial_fit does not make: call fit"
-            )
-        return super()._solver(objective, partial)
-
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         objective = super()._objective(settings, source)
-        checks.flags(certify_predictions=self.certify_predictions)
+        if self.certify_predictions is not False:
+            checks.flags(certify_predictions=self.certify_predictions)
         asked = "certify_predictions=True" if self.certify_predictions else "Stop(certify=...)"
         if not self.certify_predictions and settings.stop.certify is None:
             return objective
@@ -305,7 +302,8 @@ class CertifiedModel(LossModel):
         return replace(settings, stop=replace(settings.stop, certify=rows))
 
     def _finish(self, objective: Objective, result: Result) -> None:
-        self.__dict__.pop("prediction_bounds_", None)
+        if "prediction_bounds_" in self.__dict__:
+            del self.prediction_bounds_
         super()._finish(objective, result)
         proof = result.proof
         if proof is not None and self.certify_predictions:

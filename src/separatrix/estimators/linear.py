@@ -13,6 +13,7 @@ from ..training.loop import Callback
 from ..training.stopping import Stop
 from .base import AllOrNothing, FitSettings
 from .bias_reduction import NEEDS_ALL_ROWS, BiasReduced, check_bias_reduction, no_penalty
+from .certified import NEEDS_PROOF
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .penalty_object import PenaltyObject
@@ -331,6 +332,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         """
         if self._own_objective:
             raise ValueError(NEEDS_ALL_ROWS)
+        if self.certify_predictions:
+            raise ValueError(NEEDS_PROOF)
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight, offset)
             self._finish(objective, result)

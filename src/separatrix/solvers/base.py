@@ -94,6 +94,9 @@ class Step(NamedTuple):
         return Step(*shown)
 
 
+IMMUTABLE = frozenset({bool, int, float, str, type(None)})
+
+
 def locked(value: Any) -> Any:
     """Read-only view of an array, or of the arrays in a dictionary; other values unchanged."""
     if isinstance(value, np.ndarray):
@@ -102,8 +105,9 @@ def locked(value: Any) -> Any:
         return view
     if not isinstance(value, dict):
         return value
+    # Checked by class: isinstance would be called for every entry after every pass.
     return {
-        name: locked(entry) if isinstance(entry, (np.ndarray, dict)) else entry
+        name: entry if entry.__class__ in IMMUTABLE else locked(entry)
         for name, entry in value.items()
     }
 

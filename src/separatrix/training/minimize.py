@@ -189,7 +189,7 @@ def minimize(
         )
     show = partial(original_step, features=features)
     early = _early_stopping(objective, stop, show)
-    certifying = _certifying(units(), stop, gap)
+    certifying = None if stop.certify is None else _certifying(units(), stop, gap)
     rules = StoppingRules(stop, start, WeightSpace(), gap, early, cycles, certifying)
     state_check = partial(solver.expected_state, objective)
     loop = Loop(rules, callbacks, [observe], progress, show, state_check)
@@ -252,10 +252,8 @@ def _early_stopping(
     return EarlyStopping.of_weights(stop.patience, objective.loss, held_out, show, objective.shape)
 
 
-def _certifying(units: GivenUnits, stop: Stop, gap: GapTracker | None) -> Certifying | None:
-    """The rule for rows whose predictions are to be proven, if there is one."""
-    if stop.certify is None:
-        return None
+def _certifying(units: GivenUnits, stop: Stop, gap: GapTracker | None) -> Certifying:
+    """The rule for rows whose predictions are to be proven."""
     if not isinstance(stop.certify, Source):
         raise TypeError(
             "minimize takes Stop(certify=...) as a source, such as an ArraySource; fit takes rows "
