@@ -17,7 +17,7 @@ from separatrix.numeric.standardization import Standardization
 from separatrix.objective.sums import BiasCurvature, ClassHessian, HessianProduct
 from separatrix.proofs.rounding import ExactValue
 from separatrix.rows import CsrRows, DenseRows
-from separatrix.rows.device import CudaKernel, DeviceDenseRows, base, csr
+from separatrix.rows.device import CudaKernel, DeviceDenseRows, csr, tiled
 from separatrix.rows.device.residents import Residents
 from separatrix.rows.device.team import Team
 
@@ -244,7 +244,7 @@ def test_columns_of_many_entries_are_cut(monkeypatch):
 
 
 def test_sums_of_many_rows_are_made_in_parts(monkeypatch):
-    monkeypatch.setattr(base, "SUMMED_ROWS", 10)
+    monkeypatch.setattr(tiled, "SUMMED_ROWS", 10)
     there, _, _, _ = both(5, 3)
     gpu, values = there.device, np.random.default_rng(0).random((97, 3))
     for width, start in ((1, 0.0), (2, 1.0), (3, 1.0)):
