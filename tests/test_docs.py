@@ -67,7 +67,7 @@ def test_the_page_on_separability(capsys):
     assert "at most 51 mistakes" in capsys.readouterr().out
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("page", "output"),
     [

@@ -38,7 +38,7 @@ EVERY = [
 # ---- far from 1 --------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("clf", EVERY, ids=repr)

@@ -65,7 +65,7 @@ def with_callbacks(clf, *callbacks):
     return clone(clf).set_params(callbacks=list(callbacks))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 @quiet
 @pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def same(one, other):
         np.testing.assert_array_equal(one.history_[name], other.history_[name])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize("validation", [None, 0.2])
 @pytest.mark.parametrize("cached", [False, True])

@@ -129,7 +129,7 @@ class OtherValues(Exponential):
         return -np.exp(-m) if isinstance(m, np.ndarray) else -2.0 * np.exp(-m)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @needs_compiler
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def cases(seed):
     return X, y, kinds
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @quiet
 @pytest.mark.parametrize("seed", range(12))
 def test_weighted_rows_keep_to_the_exact_path(seed):

@@ -41,7 +41,7 @@ STRANGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 @pytest.mark.parametrize("name", CORPUS)
 def test_a_changed_model_with_a_right_digest_is_refused_or_can_be_used(name, corpus, tmp_path):
@@ -132,7 +132,7 @@ def other_arrays(array):
         yield array.astype(np.float64)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("name", [*CORPUS, "standardized", "linear kernel"])
 def test_other_arrays_are_refused_or_can_be_used(name, corpus, tmp_path):

@@ -54,6 +54,7 @@ def test_bounds_contain_all_minimisers_of_the_hinge(seed):
     assert high - low <= float(max(best) - min(best)) + 1e-9
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_of_softmax_contain_the_biases_of_all_scores_within_the_slack(seed):
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.solvers.newton import Newton
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bounds_hold_wherever_the_weights_are(loss):
     rng = np.random.default_rng(0)

@@ -152,7 +152,7 @@ def table(seed):
     return X, y
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_few_coordinates_give_the_same_coefficients(seed, intercept, monkeypatch):

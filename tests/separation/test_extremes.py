@@ -204,6 +204,7 @@ def test_powers_of_two_change_no_verdict_and_no_word(seed):
         assert 0.0 <= low <= high
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_rows_of_all_scales_through_the_origin(seed):
     rng = np.random.default_rng(seed)

@@ -46,7 +46,7 @@ def strictly(X, y, found):
     return y * (dense.dot(weights[:-1]) + weights[-1])
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("kind", ONE_HOT_KINDS)
 def test_one_hot_tables_need_no_linear_program(kind, dense, work):

@@ -51,6 +51,7 @@ def test_logic():
         assert separability(CORNERS, LOGIC[name]).verdict == verdict
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.booleans()), min_size=2))
 def test_grids_of_whole_numbers(rows):
     X = np.array([r[:2] for r in rows], float)

@@ -13,6 +13,7 @@ from oracles import random_problem, signed
 from separatrix import ArraySource, Block, Source, separability
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(0, 40, 4))
 def test_sparse_rows_are_the_same_rows(seed):
     X, y = random_problem(seed)

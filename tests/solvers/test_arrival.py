@@ -51,7 +51,7 @@ def least(function, X, y, k, l2):
     return minimize(flat, np.zeros(k * (d + 1)), jac=True, method="BFGS", options=options).fun
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("loss", "function"), [("squared_hinge", columns), ("logistic", softmax)])
 @pytest.mark.parametrize("seed", range(8))
 def test_classes_of_one_row_do_not_slow_lbfgs_down(loss, function, seed):
@@ -194,6 +194,7 @@ def test_digits_arrive(loss):
     assert fit.gap_ <= 1e-6 * fit.objective_
 
 
+@pytest.mark.slow
 def test_squared_hinge_on_few_rows_arrives():
     X, y = clusters(60, 200, 5, 0.0, 0)
     fit = LinearClassifier("squared_hinge", l2=1e-3, fit_intercept=False).fit(X, y)

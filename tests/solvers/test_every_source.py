@@ -198,7 +198,7 @@ def test_rows_in_memory_are_shuffled_alike(kind, k, weighted, loss, solver):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @quiet
 @both
 @pytest.mark.parametrize("kind", AWAY)
@@ -241,7 +241,7 @@ KINKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 @quiet
 @both
 @every_weight
@@ -287,6 +287,7 @@ def test_proximal_points_of_smooth_losses_need_no_rows_in_memory(kind, weighted,
     assert here.value(found.weights)[0] == pytest.approx(expected.objective, rel=1e-10)
 
 
+@pytest.mark.sampled(4)
 @quiet
 @both
 @every_weight
@@ -302,7 +303,7 @@ def test_any_weights_of_the_hinge_are_proven_away_from_memory(kind, k, weighted)
         assert found.proof.gap == pytest.approx(expected.proof.gap, rel=1e-3)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @quiet
 @both
 @pytest.mark.parametrize("kind", AWAY)

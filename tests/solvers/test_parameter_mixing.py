@@ -168,7 +168,7 @@ def test_on_separable_rows_it_keeps_to_the_bound_of_the_theorem(k, seed):
     assert reported["mistakes_so_far"][-1] == sum(before) <= reported["mistake_bound"][-1]
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @quiet
 @both
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])

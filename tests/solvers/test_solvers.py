@@ -271,6 +271,7 @@ def test_batch_descent_never_ends_above_its_start(loss):
             assert oracles.objective(loss, X, y, w, b, l2, weight) <= first * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_batch_descent_across_a_kink_never_ends_above_its_start():
     """From every start, the minimum itself among them, where any step may lead up."""
     rng = np.random.default_rng(3)

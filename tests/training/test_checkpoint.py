@@ -91,7 +91,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @quiet
 @pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

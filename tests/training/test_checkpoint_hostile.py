@@ -92,7 +92,7 @@ STRANGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FITS)
 def test_a_changed_state_is_refused_or_goes_on(name, corpus, tmp_path):
     path, draw = tmp_path / "run", random.Random(name)

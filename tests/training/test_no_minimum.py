@@ -263,7 +263,7 @@ def test_indicators_of_a_category_and_an_intercept_do_not_hide_a_minimum():
             assert clf.fit(given, y).stop_ == "optimal"
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
 @pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
 def test_slopes_that_underflow_prove_no_minimum(solver, offset):

@@ -21,6 +21,7 @@ def folder(tmp_path, monkeypatch):
     data.to_csv("flowers.csv", index=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 FIT = ["fit", "noisy.csv", "-t", "kind"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "l1_ratio"),
     [

@@ -108,6 +108,7 @@ def test_the_command_and_the_function_do_the_same(folder, capsys, options, given
     assert found["folds"] == given.get("cv", 5)
 
 
+@pytest.mark.slow
 def test_features_are_named_in_order_of_entry(folder, capsys):
     line = ["path", "flowers.csv", "-t", "kind", "--l1-ratio", "1", "--values", "30", "--test", "0"]
     assert run(line) == 0

@@ -145,6 +145,7 @@ def test_later_parts_join_and_no_answer_is_too_long(port):
     assert runs.of(asked) is runs.of(json.loads(json.dumps(asked)))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["perceptron", "kernel_perceptron", "radial_basis"])
 def test_no_answer_about_the_most_points_is_too_long(port, name):
     rng = np.random.default_rng(2)

@@ -53,7 +53,7 @@ KINDS = [in_chunks, in_delayed, in_frames, in_unknown_chunks, in_sparse]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @quiet
 @every_kind
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])

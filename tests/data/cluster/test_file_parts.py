@@ -87,7 +87,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @quiet
 @pytest.mark.parametrize(
     ("write", "options"),

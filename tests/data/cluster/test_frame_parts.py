@@ -79,7 +79,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @quiet
 @pytest.mark.parametrize("options", OPTIONS)
 def test_encoded_as_the_same_rows_of_a_file(here, tmp_path, options):

@@ -87,7 +87,7 @@ def test_classes_are_those_of_rows_that_count_wherever_they_are():
     np.testing.assert_array_equal(found.take(np.array([0, 13, 17])).y, [-1.0, 1.0, 1.0])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_bits_do_not_depend_on_the_number_of_workers(sparse, loss):
@@ -115,7 +115,7 @@ def test_a_part_that_is_made_again_goes_through_all_changes():
     assert found.n_iter_ > 2
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_centers_stay_with_their_rows_and_come_to_the_same_bits_when_made_again(k):
     """Of proximal points: a number for every row, or one for each class, which never travels."""

@@ -59,7 +59,7 @@ def written(frame, folder, kind):
     return table if kind == "arrow" else pytest.importorskip("polars").from_arrow(table).lazy()
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv.gz", "pandas", "arrow", "lazy"])
 def test_the_same_fit_from_everywhere(frame, tmp_path, kind, cached):

@@ -96,6 +96,7 @@ def test_one_standard_error_takes_the_larger_penalty():
     assert simple.l2_ == L2S[table["mean_test_score"] >= bound].max() >= best.l2_
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scoring", ["loss", "roc_auc", "neg_log_loss"])
 def test_other_scores(scoring):
     frame = pd.DataFrame(X)
@@ -229,6 +230,7 @@ def test_the_default_chooses_by_the_loss_and_warns_once_of_it():
     assert default.get_params()["scoring"] == clone(default).scoring == "warn"
 
 
+@pytest.mark.slow
 def test_the_default_of_the_perceptron_loss_is_still_accuracy():
     # Its loss is least at zero weights, so that the largest penalty would always be chosen.
     settings = {"loss": "perceptron", "l2s": [1e3, 1e-3], "cv": 3, "random_state": 0}
@@ -258,6 +260,7 @@ def test_a_warning_says_that_the_best_value_is_the_smallest():
         LinearClassifierCV(l2s=flat, scoring="loss", standardize=True).fit(rows, labels)
 
 
+@pytest.mark.slow
 def test_a_warning_says_that_the_best_value_is_the_largest():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((200, 80)), rng.random(200) > 0.5  # noise

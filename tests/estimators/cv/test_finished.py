@@ -137,6 +137,7 @@ def test_folds_with_fits_of_their_own_are_kept_as_they_were(tmp_path, monkeypatc
     assert len(made) == 2
 
 
+@pytest.mark.slow
 @quiet
 def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)

@@ -95,7 +95,7 @@ TABLES = {
 }
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_at_every_l2_is_scored_by_the_fit_without_it(name, loss):

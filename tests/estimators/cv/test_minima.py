@@ -89,7 +89,7 @@ def test_kinked_fits_along_a_path_are_as_low_as_those_of_liblinear(name):
         assert lowest <= (1 + 1e-4) * objective(w, l2)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", ["auto", LBFGS(), GradientDescent(), GradientDescent(1)])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_smooth_fits_along_a_path_are_near_their_minimum_or_counted(solver, loss):

@@ -149,7 +149,7 @@ def bias_alone(y, offset):
     return minimize(loss, [0.0], method="BFGS", options={"gtol": 1e-10}).fun
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore:l1=.* is so large that no feature is selected")
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("sparse", [False, True])

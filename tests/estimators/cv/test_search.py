@@ -43,7 +43,7 @@ def epochs_along_path(monkeypatch, X, y, loss, solver, handed, **given):
     return sum(epochs), clf.cv_results_
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(
     ("loss", "k", "solver", "share"),

@@ -53,7 +53,7 @@ SPLITTERS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SPLITTERS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_kind_of_split_scores_as_separate_fits_do(name, weighted):
@@ -74,7 +74,7 @@ def test_every_kind_of_split_scores_as_separate_fits_do(name, weighted):
             assert got == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_more_classes_and_one_row_per_fold(k):
     n, l2s = 12, L2S[:2]

@@ -22,7 +22,7 @@ def test_unscaled_features_end_with_a_proof_as_separate_fits_do(loss, l2):
     assert least <= clf.objective_ <= sum(each.objective_ for each in alone) + clf.gap_
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("parameters", [{}, {"standardize": True}, {"fit_intercept": False}])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "wide"])
 def test_the_hinge_of_every_label_is_that_of_separate_fits(parameters, kind):

@@ -51,6 +51,7 @@ def test_cross_validation_is_that_of_fits_to_the_folds(scoring, standardize):
     assert clf.stop_ == "optimal"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
 def test_cross_validation_of_other_losses(loss):
     rows, labels = ((X - X.mean(axis=0)) / X.std(axis=0))[::2], Y[::2]

@@ -29,6 +29,7 @@ def updates(clf, X, y):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["gif", pytest.param("webp", marks=pytest.mark.slow)])
 def test_a_film_has_one_picture_per_update(tmp_path, suffix):
     data = datasets.logic("or")
@@ -91,6 +92,7 @@ def test_a_long_run_is_thinned_to_its_end(monkeypatch):
     np.testing.assert_array_equal(pictures[-1].weights, last.weights)
 
 
+@pytest.mark.slow
 @quiet
 def test_batch_solvers_and_standardised_features(tmp_path):
     X, y = load_iris(return_X_y=True)

@@ -116,7 +116,7 @@ def apart(one, other):
     )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PICTURES)
 def test_nothing_is_cut_off_and_nothing_written_over(name):
     figure, ax = plt.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")

@@ -235,7 +235,7 @@ def test_files_are_read_block_by_block(tmp_path):
     assert Report(numbers, source).figures["auc"] == pytest.approx(expected["auc"])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "model",
     [

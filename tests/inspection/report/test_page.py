@@ -126,6 +126,7 @@ def test_the_numbers_are_those_of_the_model(searched):
         assert f"{report.figures[name]:.4g}" in page.text
 
 
+@pytest.mark.slow
 def test_the_same_report_is_the_same_file_and_the_settings_of_matplotlib_stay(searched, tmp_path):
     _, report, text = searched
     before = dict(matplotlib.rcParams)
@@ -175,6 +176,7 @@ def test_names_in_other_scripts_stay_text():
     assert "是" in "".join("".join(image.itertext()) for image in images(page))
 
 
+@pytest.mark.slow
 def test_costs_of_more_classes_are_a_table():
     X, y = rows(3)
     clf = LinearClassifier(l2=0.01).fit(X, y).set_decision(costs={("no", "yes"): 7.5})
@@ -184,7 +186,7 @@ def test_costs_of_more_classes_are_a_table():
     assert "predicted maybe" in page.text
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("given", "words"),
     [

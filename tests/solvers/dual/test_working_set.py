@@ -89,7 +89,7 @@ def test_a_few_reads_reach_the_minimum(a_third_in_memory, k, weighted, intercept
     assert found.state["kept_bytes"] <= thresholds.GATHERED_BYTES + 2 * blocks * 80
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("solver", [DualAscent(), ProximalPoint()], ids=str)
 def test_every_bound_on_the_way_is_one(a_third_in_memory, k, solver):

@@ -81,6 +81,7 @@ def test_labels_are_text_on_a_page(label):
         assert page.count(mark) == plain.count(mark)
 
 
+@pytest.mark.slow
 def test_ten_thousand_steps_are_reported_some_at_a_time():
     many, y = overlapping(200, 2, seed=0)
     clf = Perceptron(50, patience=None, random_state=0).fit(many, y)
@@ -89,6 +90,7 @@ def test_ten_thousand_steps_are_reported_some_at_a_time():
     assert len(reply["steps"]["arithmetic"]) == 4000
 
 
+@pytest.mark.slow
 def test_the_schema_refuses_what_another_checker_refuses():
     schema = json.loads(Path(PATH).read_text())
     rows, labels = X[:10], Y[:10]

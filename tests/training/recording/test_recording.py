@@ -55,7 +55,7 @@ RUNS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_recording_ends_where_the_fit_ended_and_fits_its_schema(name, y):

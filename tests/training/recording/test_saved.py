@@ -47,6 +47,7 @@ def test_a_short_run_is_inside_whole():
     np.testing.assert_allclose(loss, np.maximum(0.0, -np.array(margin)))
 
 
+@pytest.mark.slow
 def test_a_long_run_is_thinned_and_keeps_what_counts():
     recording = recorded(Perceptron(40, shuffle=False, patience=None, keep="best"))
     assert len(recording) == 1600

@@ -77,7 +77,7 @@ def test_columns_of_numbers_are_read_and_kept_together(tmp_path, monkeypatch):
     assert more - few < 50 * 1000
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "words"])
 def test_calls_for_a_fitted_model_grow_with_the_number_of_columns(tmp_path, kind):
     """Kept, exported and diagnosed; the words here leave features that never change."""
@@ -135,6 +135,7 @@ VALUES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_short_columns_have_the_types_that_each_has_by_itself(tmp_path, monkeypatch):
     """All pairs of values, in one batch and in two."""
     pairs = [(one, other) for one in VALUES for other in VALUES]
