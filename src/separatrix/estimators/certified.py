@@ -20,6 +20,7 @@ from ..objective import Objective
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
+from ..proofs.units import seen_weights
 from ..proofs.weight_ball import reach_of, with_all_features
 from ..rows import Rows, concatenate_rows, host_rows_of, rows_of
 from ..training.minimize import Result
@@ -151,7 +152,7 @@ class CertifiedModel(LossModel):
         low, high = found.low, found.high
         if self._columns is None:
             low, high = low[:, 0], high[:, 0]
-        loss = self._likelihood()
+        loss = self.trace_.loss
         if not hasattr(loss, "probability"):
             return CertifiedPredictions(labels, decided, low, high, None, None)
         return CertifiedPredictions(labels, decided, low, high, *probability_bounds(loss, found))
@@ -182,8 +183,10 @@ class CertifiedModel(LossModel):
         if features is not None and features.occupied is not None:
             n_features = len(features.occupied)
         reach = with_all_features(reach_of(self.trace_.penalty, n_features, features), features)
-        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.fit_intercept)
-        bounds, value = fitted.checked_bounds(self.gap_ or 0.0)
+        # Of the fit: parameters may have been set since.
+        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.trace_.fit_intercept)
+        bounds, mean_loss = fitted.checked_bounds(self.gap_ or 0.0)
+        value = mean_loss + self.trace_.penalty.value(seen_weights(W, features))
         if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY:
             raise ValueError(
                 f"the objective on these rows is {value:.9g}, but the fit reached "

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..data import Block, Source, Sum
 from ..losses import Loss
-from ..numeric.dot import scaled_square
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..objective.known import ClassSums
@@ -29,6 +28,7 @@ from .curvature_ball import (
     least_curvature,
     lower_factor,
 )
+from .prediction_bounds import FEW_ROUNDINGS as ADDED
 from .prediction_bounds import ROOT_2, PredictionBounds
 from .units import GivenUnits
 from .weight_ball import WeightBall, reach_of, with_all_features
@@ -79,7 +79,7 @@ def _of_block(ball: WeightBall, block: Block) -> tuple[Any, TrainingScores]:
     X = host_rows_of(block.X).take(here).as_matrix()
     values, rounding, spread = ball.scores(X)
     if (offset := block.rows.offset) is not None:
-        rounding = rounding + EPS * (np.abs(values) + np.abs(offset[here]))
+        rounding = rounding + ADDED * (np.abs(values) + np.abs(offset[here]))
         values = values + offset[here]
     return X, TrainingScores(values, rounding, spread, block.y[here], block.weights[here])
 
@@ -114,7 +114,9 @@ class LeastCurvature(Sum[tuple[Array, float, float]]):
         away = np.maximum(found.bias_high - found.bias, found.bias - found.bias_low)
         within = rows.spread[:, None] + away
         if (nearer := found.curvature_ball) is not None:
-            within = np.minimum(within, nearer.deviations(X))
+            # Scores that overflowed have an infinite spread, and nothing is known about them.
+            some = np.isfinite(rows.spread)[:, None]
+            within = np.where(some, np.minimum(within, nearer.deviations(X)), np.inf)
         within = within + rows.rounding + found.bias_rounding
         signs = self.loss.signs(rows.y, rows.values)
         margins = signs * (rows.values + found.bias)
@@ -160,14 +162,10 @@ class FittedWeights:
         return self._bounds(gap)[0]
 
     def checked_bounds(self, gap: float) -> tuple[PredictionBounds, float]:
-        """The same, and the objective at the weights: other rows would have another one."""
+        """The same, and the mean loss at the weights: other rows would have another one."""
         found, rows = self._bounds(gap)
-        scores = rows.values + found.bias
-        C = float(np.sum(rows.weight))
-        mean = float(np.sum(rows.weight * self.loss.value(rows.y, scores))) / C
-        used = self.reach > 0.0
-        scaled = self.W[:, :-1][:, used] / self.reach[used]
-        return found, mean + scaled_square(scaled)
+        losses = self.loss.value(rows.y, rows.values + found.bias)
+        return found, float(np.sum(rows.weight * losses)) / float(np.sum(rows.weight))
 
     def without_gap(self, bounds: PredictionBounds) -> PredictionBounds:
         """Bounds on the scores of the fit itself, whose width is that of rounding."""
@@ -201,7 +199,8 @@ class FittedWeights:
         found = replace(found, bias_unit=(unit if 0.0 < unit < np.inf else 1.0) * self.intercept)
         for _ in range(MOST_ROUNDS):
             sums, least, present = self.source.total(LeastCurvature(self.loss, found))
-            factors = [lower_factor(gram / self.source.weight_sum, self.intercept) for gram in sums]
+            grams = (gram / self.source.weight_sum for gram in sums)
+            factors = [lower_factor(gram, self.intercept, len(rows.y)) for gram in grams]
             if any(factor is None for factor in factors):
                 break
             found = replace(found, factors=np.array(factors))
