@@ -46,11 +46,14 @@ def softmax_parts(y, S):
     return value, P - own, P[:, :, None] * (np.eye(k) - P[:, None, :])
 
 
+def centre_of(X, p):
+    """The mean row; without rounding where a feature is constant."""
+    return np.where(np.ptp(X[p > 0], axis=0) == 0, X[np.argmax(p > 0)], p @ X)
+
+
 def in_own_units(X, strength, p, intercept):
     """Centred features of about the same size, and l2 of each; with the centre and the units."""
-    c = (p @ X) * intercept
-    constant = np.ptp(X[p > 0], axis=0) == 0
-    c = np.where(constant & bool(intercept), X[0], c)  # without rounding
+    c = centre_of(X, p) * intercept
     Z = X - c
     unit = np.sqrt(p @ (Z * Z))
     unit = np.where(unit > 0, unit, LD(1))
@@ -142,7 +145,7 @@ def newton(at, v, diagonal):
 def objective(loss, X, y, weight, strength, W, b, offset=0.0):
     """J at W (k, d) and b (k,): of "softmax", or the sum over columns of a loss of the margin."""
     p = weight.astype(LD) / weight.astype(LD).sum()
-    c = p @ X.astype(LD)
+    c = centre_of(X.astype(LD), p)
     S = (X - c) @ W.T + (b + W @ c) + np.asarray(offset, LD)
     if loss == "softmax":
         value = softmax_parts(y, S)[0]
