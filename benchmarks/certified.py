@@ -4,7 +4,7 @@
     python -m benchmarks.certified 'digits*'        some
     SEPARATRIX_DATA=folder python -m benchmarks.certified adult pima
 
-For each table the two fits, ``tol=1e-3`` with ``Stop(certify=X_test)`` and the default ``tol=1e-6``,
+For each table two fits, ``tol=1e-3`` with ``Stop(certify=X_test)`` and the default ``tol=1e-6``,
 run in turn on the training rows. The ratio is the median over the rounds of the default fit's
 seconds over the certifying fit's: above 1, proven labels take less time. Seconds are those of the
 processor, all threads together. Last, the test labels of both are compared with those at

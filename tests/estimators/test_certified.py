@@ -10,10 +10,12 @@ import pytest
 import scipy.sparse as sp
 from conftest import quiet
 from fuzzers import predictions
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 import separatrix
 from separatrix import ArraySource, GradientDescent, LinearClassifier, LinearClassifierCV, Stop
+
 
 @quiet
 @pytest.mark.parametrize("kind", predictions.KINDS)
@@ -273,6 +275,20 @@ def test_bad_input_is_refused():
             clf.certified(np.full(X.shape, bad), X, y)
     with pytest.raises(ValueError, match="train_offset"):
         clf.certified(X, X, y, train_offset=np.ones(len(y)))
+    for name in ("y_train", "sample_weight", "train_offset"):
+        with pytest.raises(ValueError, match=f"{name} belongs to the rows of the fit"):
+            clf.certified(X, **{name: y})
+    for empty in (X[:0], sp.csr_array(X[:0])):
+        with pytest.raises(ValueError, match="0 sample"):
+            clf.certified(empty, X, y)
+        with pytest.raises(ValueError, match=r"rows of Stop\(certify=...\).*0 sample"):
+            LinearClassifier(stop=Stop(certify=empty)).fit(X, y)
+    with pytest.raises(ValueError, match=r"rows of Stop\(certify=...\).*NaN"):
+        LinearClassifier(stop=Stop(certify=X * np.nan)).fit(X, y)
+    with pytest.raises(TypeError, match=r"rows of Stop\(certify=...\).*path"):
+        LinearClassifier(stop=Stop(certify="rows.csv")).fit(X, y)
+    with pytest.raises(NotFittedError):
+        LinearClassifier().certified(X, X, y)
     with pytest.raises(ValueError, match="float64"):
         LinearClassifier(standardize=True, certify_predictions=True).fit(X.astype(np.float32), y)
     with pytest.raises(ValueError, match="partial_fit"):
@@ -285,6 +301,26 @@ def test_bad_input_is_refused():
         LinearClassifier(stop=Stop(certify=X)).fit(X, y, offset=np.ones(len(y)))
     with pytest.raises(TypeError, match="certify_predictions"):
         LinearClassifier(certify_predictions="yes").fit(X, y)
+
+
+def test_parameters_set_after_the_fit_change_no_certificate():
+    X, y = blobs(k=3)
+    clf = LinearClassifier(tol=1e-3).fit(X, y)
+    found = clf.certified(X, X, y)
+    clf.set_params(fit_intercept=False, loss="one_vs_rest_logistic", l2=1.0, standardize=True)
+    assert same(found, clf.certified(X, X, y))
+
+
+@quiet
+def test_means_far_from_zero_cost_no_precision():
+    X, y = blobs()
+    clf = LinearClassifier(l2=1e-2, tol=1e-12).fit(X, y)
+    near = clf.certified(X, X, y)
+    far = LinearClassifier(l2=1e-2, tol=1e-12).fit(X + 2.0**20, y)
+    found = far.certified(X + 2.0**20, sp.csr_array(X + 2.0**20), y)
+    assert np.all(near.score_low <= found.score_high)
+    assert np.all(found.score_low <= near.score_high)
+    assert "80 of 80" in repr(found)
 
 
 def test_a_run_that_certifies_goes_on_from_a_checkpoint(tmp_path):

@@ -192,17 +192,17 @@ def moved(problem: Problem, clf: Any, exact: Exact, row: np.ndarray) -> bool:
         W, b = (exact.W + t * D).astype(float), exact.b + t * (e - D @ centre)
         return W, b.astype(float)
 
-    def J(t: Any) -> Any:
+    def value_at(t: Any) -> Any:
         return objective(loss, *given, *(each.astype(LD) for each in at(t)), offset)
 
     least = objective(loss, *given, exact.W, exact.b, offset)
     gap = float(10.0 ** rng.uniform(-8, 0)) * float(least)
     low, high = LD(0), LD(1e-12)
-    while J(high) < least + gap and high < 1e12:
+    while value_at(high) < least + gap and high < 1e12:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if J(middle) < least + gap else (low, middle)
+        low, high = (middle, high) if value_at(middle) < least + gap else (low, middle)
     W, b = at(low)
     if float(np.max(np.abs(W) @ np.abs(centre) + np.abs(b))) > LARGE:
         return False
@@ -264,7 +264,9 @@ def compare(
     if found.probability_low is not None:
         P, slack = probabilities(problem.kind, S), 1e-14 + error.max(axis=1)[:, None]
         expect(bool(np.all(found.probability_low <= P + slack)), "a probability is below its bound")
-        expect(bool(np.all(P - slack <= found.probability_high)), "a probability is above its bound")
+        expect(
+            bool(np.all(P - slack <= found.probability_high)), "a probability is above its bound"
+        )
     return found
 
 

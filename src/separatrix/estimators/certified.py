@@ -79,6 +79,10 @@ class CertifiedPredictions:
     probability_low: Array | None
     probability_high: Array | None
 
+    def __repr__(self) -> str:
+        """How many labels are proven, not all arrays."""
+        return f"<CertifiedPredictions: {int(self.decided.sum())} of {len(self.decided)} labels>"
+
 
 class CertifiedModel(LossModel):
     """A minimiser of a loss whose predictions can be compared with those of the exact minimum."""
@@ -130,6 +134,12 @@ class CertifiedModel(LossModel):
             raise ValueError(
                 "certified labels are those with the largest score, but set_decision set costs for "
                 "more than two classes: remove them with set_decision()"
+            )
+        given = {"y_train": y_train, "sample_weight": sample_weight, "train_offset": train_offset}
+        alone = [name for name, value in given.items() if value is not None and X_train is None]
+        if alone:
+            raise ValueError(
+                f"{alone[0]} belongs to the rows of the fit: pass them as X_train, too"
             )
         if X_train is not None:
             bounds = self._bounds_from(X_train, y_train, sample_weight, train_offset)
@@ -295,13 +305,16 @@ class CertifiedModel(LossModel):
                 f"Stop(certify=X) is not for fits with {what}: fit with a smaller tol, and see "
                 "which labels certified(X) proves"
             )
-        if isinstance(given, Source):
-            rows = given
-        else:
-            parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
-            X = concatenate_rows(parts)
-            rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
-        check_features(rows, source.n_features, type(self).__name__)
+        try:
+            if isinstance(given, Source):
+                rows = given
+            else:
+                parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
+                X = concatenate_rows(parts)
+                rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
+            check_features(rows, source.n_features, type(self).__name__)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"the rows of Stop(certify=...): {error}") from error
         return replace(settings, stop=replace(settings.stop, certify=rows))
 
     def _finish(self, objective: Objective, result: Result) -> None:

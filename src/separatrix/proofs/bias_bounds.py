@@ -72,7 +72,7 @@ def softmax_bounds(
     slack = slack + ROUNDINGS * EPS * (np.abs(at).max(axis=1) + np.abs(near).max() + slack)
     E = np.exp(at - at.max(axis=1, keepdims=True))
     classes = range(len(near))
-    # Sums of contiguous arrays, which NumPy adds in pairs: other sums lose digits with their length.
+    # NumPy adds contiguous arrays in pairs: other sums lose digits with their length.
     shares, total = np.array([np.sum(share[y == c]) for c in classes]), float(np.sum(share))
     shrink = np.exp(-slack)[:, None]
 
