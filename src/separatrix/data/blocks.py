@@ -90,7 +90,6 @@ class KeptBlock(Block):
 
     @cached_property
     def rows(self) -> Rows:
-        """Its rows with their sums and visits."""
         return super().rows
 
 

@@ -53,8 +53,6 @@ class ClassMoments(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassWeightSums(Sum[tuple[Array]]):
-    """Sum of the weights of every class."""
-
     classes: int
 
     def of(self, block: Block) -> tuple[Array]:

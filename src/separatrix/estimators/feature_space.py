@@ -34,7 +34,6 @@ class FeatureSpace(WeightSpace):
         return scores
 
     def seen(self, step: Step) -> Step:
-        """The step with its scores."""
         return Step(step.weights, {"scores": step.saved["scores"]}, step.objective)
 
     def expected_state(self, shape: tuple[int, ...]) -> Check:

@@ -31,8 +31,6 @@ class ColumnModel(NamedTuple):
 
 
 class ColumnDescentResult(NamedTuple):
-    """The result of column descent."""
-
     epochs: int
     """Number of epochs."""
     gain: float

@@ -9,8 +9,6 @@ from ._compiled import _loops
 
 
 class DescentResult(NamedTuple):
-    """The result of coordinate descent."""
-
     epochs: int
     """Number of epochs."""
     gain: float

@@ -31,7 +31,6 @@ class ShiftedRows:
         return shifted
 
     def take(self, rows: Ints) -> Array:
-        """Some of these rows, shifted."""
         taken: Array = self.rows[rows].astype(np.float64, copy=False)
         taken -= self.shift
         return taken

@@ -55,11 +55,9 @@ class Joint(Loss):
         return self.binary.name
 
     def for_classes(self, k: int) -> Loss:
-        """The two-class loss if there are two classes."""
         return self.binary if k == 2 else self
 
     def multiclass(self) -> Loss:
-        """This loss."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +71,6 @@ class Joint(Loss):
 
     @property
     def has_conjugate(self) -> bool:
-        """Whether the two-class loss has one."""
         return self.binary.has_conjugate
 
 
@@ -198,7 +195,6 @@ class Softmax(Joint):
 
     @property
     def has_curvature(self) -> bool:
-        """Softmax defines its second derivative."""
         return True
 
     def steepness(self, mean: float) -> float:

@@ -59,7 +59,6 @@ class OneVsRest(Joint):
         return self.binary.name if own else ONE_VS_REST + self.binary.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The two-class loss as a dict, with the one-vs-rest form recorded."""
         return {**self.binary.to_dict(), "multiclass": "one_vs_rest"}
 
     convex = _of_binary("convex")
@@ -74,7 +73,6 @@ class OneVsRest(Joint):
 
     @property
     def column_loss(self) -> MarginLoss:
-        """The two-class loss."""
         return self.binary
 
     def signs(self, y: AnyArray, scores: Array) -> Array:

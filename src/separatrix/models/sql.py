@@ -123,7 +123,6 @@ def _products(formula: Formula, row: int) -> list[str]:
 
 
 def _value(feature: Feature, formula: Formula) -> str:
-    """The value of a feature."""
     column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
     if feature.part is not None:
         column = value_of(feature.part, f"{DATES}{feature.column}")

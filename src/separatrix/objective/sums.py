@@ -54,7 +54,6 @@ class Value(Sum[tuple[float, float]]):
     W: Array
 
     def of(self, block: Block) -> tuple[float, float]:
-        """In one read of the rows."""
         return block.rows.value_gradient(block.y, self.loss, self.W, block.weight)
 
 
@@ -70,7 +69,6 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
     """Sum dense float32 rows in float32: accurate to about six digits, and twice as fast."""
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        """In one read of the rows."""
         # Not zeros_like on the host: the loops need C order.
         on_host = isinstance(self.W, np.ndarray)
         gradient = np.zeros(self.W.shape) if on_host else np.zeros_like(self.W)
@@ -81,7 +79,6 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     @property
     def by_blocks(self) -> bool:
-        """Whether the loss is compiled."""
         return loops.compiled(self.loss) is not None
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:

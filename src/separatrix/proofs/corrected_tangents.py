@@ -55,7 +55,7 @@ class CorrectedTangents(Sum[Sums]):
             found = corrected(self.loss, block.y, scores, turn)
             conjugates, sizes, steepness = of_scores(found, rows.offset)
             share = np.sqrt(weight[:, None] / self.weight_sum / found.curvatures)
-            rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
+            slack = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
             steep = np.sum(steepness * np.sqrt(found.curvatures), axis=1)
         coefficients = np.where(present[:, None], weight[:, None] * found.slopes, 0.0)
         gradient = Pair(*rows.compensated_transpose_product(coefficients))
@@ -64,7 +64,7 @@ class CorrectedTangents(Sum[Sums]):
             float(weight @ conjugates[present]),
             float(weight @ sizes[present]),
             gradient,
-            [np.min(rooms, axis=0, initial=np.inf)],
+            [np.min(slack, axis=0, initial=np.inf)],
             float(weight @ steep[present] ** 2),
             [np.min(found.distances[present], axis=0, initial=np.inf)],
         )

@@ -154,7 +154,7 @@ def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None
     step = np.zeros_like(W)
     step[:, some] = own.to_weights(u)
     asked = CorrectedTangents(objective.loss, W, step, C)
-    conjugates, sizes, sums, rooms, squares, distances = objective.source.total(asked)
+    conjugates, sizes, sums, slack, squares, distances = objective.source.total(asked)
     gradient = (sums.high + sums.low) / C
     if not objective.intercept:
         gradient[:, -1] = 0.0
@@ -170,7 +170,7 @@ def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None
     if basis is not None and basis.exact:
         imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
     return Correction(
-        conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,
+        conjugates / C, sizes / C, gradient, np.min(slack, axis=0), imbalance,
         float(np.sqrt(squares / C)), bool(np.all(balanced)), bool(np.min(distances) > 0.0),
         basis is not None and basis.exact, step,
     )  # fmt: skip

@@ -48,7 +48,6 @@ class PenaltyAt(NamedTuple):
 
     @classmethod
     def of(cls, objective: Objective, W: Array) -> PenaltyAt:
-        """At W."""
         return cls(objective.penalty.value(W), objective.penalty.gradient(W))
 
 

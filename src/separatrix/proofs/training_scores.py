@@ -91,7 +91,6 @@ class ScoresInBall(Sum[tuple[Any, ...]]):
     ball: WeightBall
 
     def of(self, block: Block) -> tuple[list[Any], ...]:
-        """Of one block."""
         return tuple([each] for each in _of_block(self.ball, block)[1])
 
 

@@ -74,7 +74,6 @@ class GivenUnits:
 
     @property
     def without_offset(self) -> GivenUnits:
-        """The same rows without an offset."""
         given = None if self.given is None else self.given.without_offset
         return GivenUnits(self.objective.without_offset, self.features, given)
 

@@ -116,7 +116,6 @@ class HostRows(Rows, Visits):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the index of a value."""
         return 0
 
     def widened(self: H, n_features: int) -> H:

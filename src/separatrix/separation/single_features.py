@@ -192,7 +192,6 @@ class Remaining:
         return Removal(features[at], weights, bias, face.least, most)
 
     def source(self, features: Ints) -> ArraySource:
-        """These rows, with some of the features."""
         X = self.X if len(features) == self.X.shape[1] else self.X[:, features]
         X = X if sp.issparse(X) else np.ascontiguousarray(X)
         return ArraySource(check_rows(X), self.signs, np.array([-1, 1]))

@@ -57,7 +57,6 @@ class WorkingSet:
         return bool(values > thresholds.SPARSE_SHARE * self.Z.shape[0] * self.rows.dimension)
 
     def add(self, ids: Ints) -> bool:
-        """Add rows to the working set; return whether any of them is new."""
         new = np.setdiff1d(ids, self.ids)
         if len(new) == 0:
             return False

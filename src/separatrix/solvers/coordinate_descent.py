@@ -110,7 +110,6 @@ class CoordinateDescent(Solver):
             )
 
     def expected_state(self, objective: Objective) -> Check:
-        """Shape of the weights."""
         return entries({"weights": array(*objective.shape)})
 
     def steps(

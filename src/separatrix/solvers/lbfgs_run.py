@@ -124,7 +124,6 @@ class LBFGSRun:
 
     @classmethod
     def of(cls, solver: Settings, objective: Objective, iterate: LBFGSIterate) -> LBFGSRun:
-        """On from an iterate."""
         sample = hessian_sample(objective, solver.factored_features)
         return cls(solver.memory, objective, sample, hessian_cost(objective, sample), iterate)
 

@@ -129,7 +129,6 @@ class ModelDescent:
                 self.go_to((factors / factors.sum()) @ points[1:])
 
     def go_to(self, w: Array) -> None:
-        """If the model is lower there."""
         before, changed = self._value(self.w, self._changes(self.w)), self._changes(w)
         if self._value(w, changed) < before:
             self.w = w

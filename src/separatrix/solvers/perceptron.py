@@ -78,7 +78,6 @@ class Rosenblatt(Solver):
         as_schedule(self.learning_rate, objective.penalty.l2)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Whether the order is fixed and the step constant."""
         return not self.shuffle and constant_step(self.learning_rate)
 
     @property
@@ -163,7 +162,6 @@ class BatchPerceptron(Solver):
         as_schedule(self.learning_rate)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Whether the step is constant."""
         return constant_step(self.learning_rate)
 
     def steps(

@@ -14,8 +14,6 @@ from .parts import Part
 
 @dataclass(frozen=True)
 class PartFacts:
-    """Of one part."""
-
     number: int
     rows: int
     present: int = 0

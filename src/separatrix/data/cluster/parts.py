@@ -88,7 +88,7 @@ class SumOver(Generic[T]):
         """Over its blocks, in their order."""
         if part.X is None:
             return None
-        of = self.sum.beside(part.kept, part.start)
+        of = self.sum.with_row_numbers(part.kept, part.start)
         if of.whole_parts:
             return of.of(part.block)
         if (size := of.batch_rows) is None:

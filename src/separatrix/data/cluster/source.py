@@ -119,7 +119,6 @@ class ClusterSource(Source):
         return self.engine.total(SumOver(sum))
 
     def row_numbers(self) -> RowNumbers:
-        """Kept with the parts."""
         return PartNumbers(self.engine)
 
     def blocks(self) -> Iterator[Block]:
@@ -157,7 +156,6 @@ class ClusterSource(Source):
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """Where parts end."""
         return {**super().layout(shuffled), "parts": self.lengths}
 
 

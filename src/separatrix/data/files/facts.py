@@ -95,7 +95,6 @@ class Facts:
         return self == before and before.witnesses in ([], self.witnesses)
 
     def add_labels(self, codes: Ints, weight: Array | None) -> None:
-        """Add rows with the codes of their labels and their weights."""
         n = len(codes)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight)
         sides = [rows]

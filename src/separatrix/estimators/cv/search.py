@@ -37,8 +37,6 @@ LEFT_OUT_TOL = 1e-10  # tolerance of fits from which rows are removed
 
 
 class SearchResult(NamedTuple):
-    """Result of a search."""
-
     scores: Array
     """Scores (folds, values); when leaving out one row at a time (rows, values)."""
     fits: Sequence[Array] = ()

@@ -182,7 +182,6 @@ class FittedModel:
         return names
 
     def name(self, feature: int) -> str:
-        """The name of a feature, or its number."""
         if self._names is None:
             return f"feature {feature}"
         return repr(str(self._names[feature]))

@@ -31,7 +31,6 @@ class Plane:
         return found
 
     def lifted(self, points: Array) -> Array:
-        """Points of the plane as rows."""
         rows: Array = self.origin + points @ self.axes
         return rows
 

@@ -18,8 +18,6 @@ from .kernels import THREADS, CudaKernel
 
 
 class Device(ABC):
-    """One device."""
-
     name: str
     """As in ``device="cuda:0"``."""
 

@@ -202,7 +202,6 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return n * d * min(n, d)
 
     def _complementarity(self, at: PairPoint) -> float:
-        """The mean product of the pairs, over all rows."""
         first = dot(self.share, at.alpha * at.slack)
         if not self.dual_loss.nonsmooth:
             return first

@@ -201,7 +201,7 @@ class Story:
         if isinstance(self.solver, BatchPerceptron):
             wrong = len(self.columns.updated[step - 1])
             if not wrong:
-                return "No row is wrong: nothing is added, and the run has come to its end."
+                return "No row is wrong: nothing is added, and the run ends."
             if wrong == 1:
                 return "1 row is wrong and is added."
             return f"{wrong} rows are wrong, and their sum is added at once."

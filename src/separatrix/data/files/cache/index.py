@@ -60,7 +60,6 @@ class StoredBlock(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return {name: shape for name, _, shape in self.arrays}["y"][0]
 
     @property

@@ -77,16 +77,13 @@ class Number(Column):
 
     @property
     def n_values(self) -> int:
-        """One, or two."""
         return 1 + self.indicator
 
     @property
     def n_features(self) -> int:
-        """One for each value."""
         return 1 + self.indicator
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import numbers
 
         values = numbers(column, self.name, place)
@@ -152,7 +149,6 @@ class OneHot(Column):
         return {name: value for name, value in vars(self).items() if name != "_known"}
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import categories, missing, numbers_among
 
         column = categories(column, self.type, self.name, place)
@@ -179,16 +175,13 @@ class Hashed(Column):
 
     @property
     def names(self) -> list[str]:
-        """None of its own."""
         return []
 
     @property
     def n_features(self) -> int:
-        """None of its own."""
         return 0
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import categories, missing
 
         column = categories(column, self.type, self.name, place)
@@ -221,17 +214,14 @@ class DateParts(Column):
 
     @property
     def names(self) -> list[str]:
-        """The features of all parts."""
         return [name for column in self.columns for name in column.names]
 
     @property
     def n_features(self) -> int:
-        """The features of all parts."""
         return sum(column.n_features for column in self.columns)
 
     @property
     def n_values(self) -> int:
-        """Those of all parts."""
         return sum(column.n_values for column in self.columns)
 
     @property
@@ -248,7 +238,6 @@ class DateParts(Column):
         )
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import missing
         from .dates import date_parts
 

@@ -76,12 +76,10 @@ class Encoding:
 
     @property
     def feature_names(self) -> AnyArray:
-        """Of the columns."""
         return np.array([column.name for column in self.columns], dtype=object)
 
     @property
     def coef_names(self) -> AnyArray:
-        """Of the features."""
         found = [name for column in self.columns for name in column.names]
         return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
 
@@ -96,7 +94,6 @@ class Encoding:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return int(self._offsets[-1]) + self._n_hashed
 
     @property

@@ -53,7 +53,6 @@ class FrameReader(SharedParts, TableReader):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns, the same for all partitions."""
         assert self._schema is not None, "the types come from all partitions"
         return self._schema
 

@@ -29,11 +29,9 @@ class FunctionReader(Reader):
         self.n_rows: int | None = None
 
     def identity(self) -> dict[str, Any]:
-        """That of no other: what a function returns is not known before."""
         return {"format": "function", "name": self.name, "token": self.token}
 
     def pieces(self) -> Iterator[Piece]:
-        """What one call of the function returns, checked."""
         n_rows, first = 0, None
         for number, piece in enumerate(self._called()):
             where = Place(f"{self.name}, piece {number}", n_rows)

@@ -138,7 +138,6 @@ class TableReader(Reader):
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
         names: list[str] = self.schema.names
         return names
 

@@ -22,7 +22,7 @@ from ....rows import CsrRows
 from .paths import Files
 from .reader import Piece, Place, SharedFiles
 
-CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
+CHUNK = 1 << 20  # bytes of text at a time: the text and its rows fit into a cache
 PACKED = 1 << 16  # bytes of a compressed file at a time
 EXAMPLE = "-1 3:0.5 7:2"
 SHOWN = 40  # characters of a wrong word
@@ -63,7 +63,6 @@ class SvmlightReader(SharedFiles):
         return SvmlightReader(self.files, chosen, n_features)
 
     def identity(self) -> dict[str, Any]:
-        """Files and both options."""
         return {
             "format": "svmlight",
             "files": self.files.identity(),
@@ -72,7 +71,6 @@ class SvmlightReader(SharedFiles):
         }
 
     def check_unchanged(self) -> None:
-        """Raise if a file changed or vanished, and name it."""
         self.files.check_unchanged()
 
     def findings(self) -> IndexRange:
@@ -88,7 +86,6 @@ class SvmlightReader(SharedFiles):
         return known.zero_based, known.n_features
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> SvmlightReader:
-        """The same files with the features of all."""
         return self if common is None else SvmlightReader(self.files, *common)
 
     @property

@@ -36,11 +36,9 @@ class WideText(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
         return len(self.values) // len(self.names)
 
     def column(self, number: int) -> pa.Array:
-        """The values of one column."""
         return self.values.take(pa.array(self._places(np.array([number]))))
 
     def select(self, names: list[str]) -> WideText:
@@ -89,11 +87,9 @@ class WideBatch:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
         return len(self.numbers)
 
     def column(self, name: str) -> pa.Array:
-        """The values of one column."""
         if name not in self.places:
             return self.others.column(name)
         return pa.array(self.numbers[:, self.places[name]], from_pandas=True)
@@ -104,7 +100,6 @@ class WideBatch:
         return replace(self, names=names, others=others)
 
     def slice(self, first: int, rows: int) -> WideBatch:
-        """Some of the rows."""
         numbers = self.numbers[first : first + rows]
         return replace(self, numbers=numbers, others=self.others.slice(first, rows))
 
