@@ -27,10 +27,8 @@ MOST_NAMED = 5  # labels in a message
 class LabelColumns:
     """The columns of an indicator matrix. Those that do not vary are predicted without a fit."""
 
-    names: AnyArray
-    """(q,): names or numbers of the columns."""
-    constant: AnyArray
-    """(q,) int8: +1 or -1 if all rows have the label or none has; 0 if it varies."""
+    names: AnyArray  # (q,): names or numbers of the columns
+    constant: AnyArray  # (q,) int8: +1 or -1 if all rows have the label or none has; 0 if it varies
 
     @cached_property
     def varying(self) -> Ints:

@@ -93,8 +93,7 @@ class Standardize(BlockMap):
     """
 
     standardization: Standardization
-    may_copy: bool = True
-    """Not if rows are on a device, where weights are, too."""
+    may_copy: bool = True  # not if rows are on a device, where weights are, too
 
     @cached_property
     def copies(self) -> bool:

@@ -74,8 +74,7 @@ class SmoothedLabels(Copies):
 class Probabilities(Copies):
     """The probability of each class for every row."""
 
-    shares: Array
-    """(n, k), rows that sum to 1."""
+    shares: Array  # (n, k), rows that sum to 1
     by_position = True
 
     @property

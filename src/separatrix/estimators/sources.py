@@ -147,10 +147,8 @@ class FiniteScores(Sum[tuple[()]]):
 class Correct(Sum[tuple[float]]):
     """The weight of the rows that are classified correctly."""
 
-    scores: Callable[[RowsLike], Array]
-    """Scores of some rows, (n, 1) for two classes, else (n, k)."""
-    numbers: Ints
-    """Index of each class of the source among the classes of the scores; -1: none."""
+    scores: Callable[[RowsLike], Array]  # scores of some rows, (n, 1) for two classes, else (n, k)
+    numbers: Ints  # index of each class of the source among the classes of the scores; -1: none
     decide: Callable[[Array], Ints] = predicted_numbers
 
     def of(self, block: Block) -> tuple[float]:

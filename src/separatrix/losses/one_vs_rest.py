@@ -13,8 +13,7 @@ from ..numeric.types import AnyArray, Array
 from .base import MULTICLASS, Entries, MarginLoss, steepness_of_square
 from .multiclass import Joint
 
-ONE_VS_REST = "one_vs_rest_"
-"""Prefix of loss names that select the one-vs-rest form."""
+ONE_VS_REST = "one_vs_rest_"  # prefix of loss names that select the one-vs-rest form
 
 
 def _of_binary(name: str) -> Any:

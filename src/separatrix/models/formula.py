@@ -35,15 +35,13 @@ class Formula:
     """``margins = coef @ features + intercept``, the classes, and probabilities if defined."""
 
     columns: tuple[str, ...]
-    types: tuple[Type, ...]
-    """Types of the columns: numbers, categories of one type, or dates."""
+    types: tuple[Type, ...]  # types of the columns: numbers, categories of one type, or dates
     features: tuple[Feature, ...]
     coef: Array
     intercept: Array
     classes: AnyArray
     probability: Probability | None
-    cut: float = 0.0
-    """For two classes: the margin from which the larger one is predicted."""
+    cut: float = 0.0  # for two classes: the margin from which the larger one is predicted
     costs: Array | None = None
     """For more: the costs (k, k) whose expected value the predicted class minimises."""
     several: bool = False

@@ -92,12 +92,10 @@ class FirthPoint(NamedTuple):
     """The penalised likelihood at some variables."""
 
     u: Array
-    value: float
-    """The negative penalised log-likelihood, for the features as given."""
+    value: float  # the negative penalised log-likelihood, for the features as given
     mistakes: float
     information: Array
-    factor: Array
-    """R with I = R'R, upper triangular."""
+    factor: Array  # R with I = R'R, upper triangular
 
 
 def standardized_parts(
@@ -142,8 +140,7 @@ class FirthScore(Sum[tuple[Array]]):
 
     u: Array
     standardization: Standardization
-    inverse: Array
-    """R^-1 with I = R'R at u."""
+    inverse: Array  # R^-1 with I = R'R at u
 
     def of(self, block: Block) -> tuple[Array]:
         score = np.zeros(len(self.u))

@@ -143,8 +143,7 @@ class WorkingHessian(Sum[tuple[Array]]):
     loss: Loss
     W: Array
     features: Ints
-    standardization: Standardization
-    """The standardization of these features."""
+    standardization: Standardization  # the standardization of these features
 
     def of(self, block: Block) -> tuple[Array]:
         """In two reads of the block."""
@@ -226,8 +225,7 @@ class Gram(Sum[tuple[Array]]):
     few_numbers = True
 
     standardization: Standardization
-    batch_rows: int | None = None
-    """Rows at a time if threads are to share its tiles; else None."""
+    batch_rows: int | None = None  # rows at a time if threads are to share its tiles; else None
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
@@ -283,8 +281,7 @@ class LabelMomentSums(Sum[tuple[Array, Array, Array, Array]]):
 class OffsetSums(Sum[tuple[Array, Array, Array]]):
     """Weighted sums of the offset: over the rows of each class or label, all, and of squares."""
 
-    columns: int
-    """Number of scores of a row."""
+    columns: int  # number of scores of a row
 
     def of(self, block: Block) -> tuple[Array, Array, Array]:
         """(k,) each."""

@@ -20,14 +20,11 @@ NEARBY = 2.0  # added to the logarithm of an alpha that may still change by up t
 class Corrected(NamedTuple):
     """Corrected dual variables, (n, k); a margin loss has one column."""
 
-    conjugates: Array
-    """(n,); infinite or NaN where an alpha is outside its range."""
-    slopes: Array
-    """Derivatives with respect to the scores."""
+    conjugates: Array  # (n,); infinite or NaN where an alpha is outside its range
+    slopes: Array  # derivatives with respect to the scores
     distances: Array
     """From the dual variable to the nearest end of its range; infinite if the range has no end."""
-    curvatures: Array
-    """phi'', the weight of the correction."""
+    curvatures: Array  # phi'', the weight of the correction
     conjugate_slopes: Array
     """Bounds on the absolute derivative of the conjugate near the dual variable."""
 

@@ -57,8 +57,7 @@ class CurvatureBall:
     ball: WeightBall
     bias_unit: float
     """The feature of every row that the bias multiplies, in these units; 0 without a bias."""
-    factors: Array
-    """Lower triangular, (k, m, m): their squares are at most H, including rounding."""
+    factors: Array  # lower triangular, (k, m, m): their squares are at most H, including rounding
 
     def deviations(self, X: Any) -> Array:
         """How far the scores of rows can be from those at the minimum, (n, k)."""

@@ -107,26 +107,17 @@ def has_minimum(units: GivenUnits, W: Array) -> bool | None:
 class Correction(NamedTuple):
     """Properties of the corrected alphas."""
 
-    conjugate: float
-    """Mean of phi*; infinite or NaN if an alpha is outside its range."""
-    conjugate_size: float
-    """Mean of the absolute values of phi*."""
-    gradient: Array
-    """Mean of ``-alpha * y * x``, (k, d + 1)."""
-    room: Array
-    """By column: the imbalance at which an alpha would leave its range."""
-    imbalance: Array
-    """By column: the imbalance there may be, including rounding."""
-    steepness: float
-    """Derivative of the mean conjugate with respect to the imbalance."""
-    balanced: bool
-    """Whether the imbalance of every sum is within rounding."""
+    conjugate: float  # mean of phi*; infinite or NaN if an alpha is outside its range
+    conjugate_size: float  # mean of the absolute values of phi*
+    gradient: Array  # mean of ``-alpha * y * x``, (k, d + 1)
+    room: Array  # by column: the imbalance at which an alpha would leave its range
+    imbalance: Array  # by column: the imbalance there may be, including rounding
+    steepness: float  # derivative of the mean conjugate with respect to the imbalance
+    balanced: bool  # whether the imbalance of every sum is within rounding
     inside: bool
     """Whether no alpha is at an end of its range; for large margins they underflow to 0."""
-    exact: bool
-    """Whether redundant features are exact combinations of others."""
-    step: Array
-    """Newton step used to correct the slopes."""
+    exact: bool  # whether redundant features are exact combinations of others
+    step: Array  # Newton step used to correct the slopes
 
     @property
     def is_feasible(self) -> bool:

@@ -24,8 +24,7 @@ class ExactSum(Sum[tuple[AnyArray]]):
     """The sum of all signed rows, or of selected ones, in Python's integers."""
 
     encoding: SignedRowEncoding
-    chosen: Ints | None
-    """Numbers of signed rows, in ascending order."""
+    chosen: Ints | None  # numbers of signed rows, in ascending order
 
     def of(self, block: Block) -> tuple[AnyArray]:
         """The sum over one block, in whole numbers of ``2**-1074``."""

@@ -37,10 +37,8 @@ class Removal(NamedTuple):
     features: Ints
     weights: list[Fraction]
     bias: Fraction
-    least: float
-    """Lower bound on the margins of the rows that it removes."""
-    most: Fraction
-    """Upper bound on the sizes of the margins of all rows."""
+    least: float  # lower bound on the margins of the rows that it removes
+    most: Fraction  # upper bound on the sizes of the margins of all rows
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,7 @@ class Remaining:
     X: Any
     signs: Array
     ids: Ints
-    largest: Array
-    """Largest absolute value of every feature, in all rows."""
+    largest: Array  # largest absolute value of every feature, in all rows
     intercept: bool
 
     @classmethod

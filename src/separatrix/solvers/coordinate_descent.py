@@ -197,14 +197,12 @@ class Restricted:
 
     loss: MarginLoss
     signs: Array
-    share: Array
-    """Share of each row in the total weight."""
+    share: Array  # share of each row in the total weight
     columns: FeatureColumns
     thresholds: Array
     ridge: Array
     bias: bool
-    offset: Array | None = None
-    """Added to the score of each row, (n,)."""
+    offset: Array | None = None  # added to the score of each row, (n,)
 
     def at(self, u: Array) -> MarginPoint:
         w, curvature = u[:-1], np.empty(len(self.signs))

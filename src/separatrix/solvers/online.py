@@ -73,8 +73,7 @@ class OnlineRun:
     weight_before: float = 0.0
     weight_scale: float = 1.0
     """By what the weights of rows are multiplied: to be 1 in the mean, or a power of two."""
-    common: float | None = None
-    """The weight of every row, if that is why they count as 1."""
+    common: float | None = None  # the weight of every row, if that is why they count as 1
     adapts: bool = False
     step_scale: float = 1.0
     least: float = np.inf

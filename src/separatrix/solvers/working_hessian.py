@@ -26,12 +26,9 @@ from ..objective.sums import WorkingHessian
 class LossHessian(NamedTuple):
     """Second derivative of the mean loss, by the variables of some features and the biases."""
 
-    features: Ints
-    """In increasing order."""
-    scale: Array
-    """Of the variables, the biases' last."""
-    hessian: Array
-    """(1 or k, m, m), class by class."""
+    features: Ints  # in increasing order
+    scale: Array  # of the variables, the biases' last
+    hessian: Array  # (1 or k, m, m), class by class
 
     @classmethod
     def at(cls, objective: Objective, W: Array, features: Ints) -> LossHessian:

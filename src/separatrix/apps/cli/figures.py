@@ -11,10 +11,8 @@ from .output import counted, percent
 
 Array = NDArray[np.float64]
 
-MOST_SHOWN = 8
-"""Maximum number of coefficients shown."""
-FEW_CLASSES = 8
-"""Maximum number of classes that are listed."""
+MOST_SHOWN = 8  # maximum number of coefficients shown
+FEW_CLASSES = 8  # maximum number of classes that are listed
 
 
 def class_counts(source: Any) -> list[dict[str, Any]]:

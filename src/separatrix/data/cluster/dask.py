@@ -40,8 +40,7 @@ class WorkerParts:
 
     worker: str
     parts: range
-    done: int = 0
-    """Number of changes that were applied to the parts there."""
+    done: int = 0  # number of changes that were applied to the parts there
 
 
 class DaskEngine(Engine):

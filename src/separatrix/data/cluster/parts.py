@@ -29,20 +29,15 @@ class Part:
     """Some rows with their labels and weights: as given at first, then as loops take them."""
 
     number: int
-    X: RowsLike | None
-    """None: it has no rows."""
+    X: RowsLike | None  # None: it has no rows
     y: AnyArray
     weight: Array | None
-    names: tuple[str, ...] | None
-    """Of its columns, if they have any."""
-    start: int = 0
-    """The number of its first row in the data, once known."""
-    changes: int = 0
-    """Number of changes that were applied."""
+    names: tuple[str, ...] | None  # of its columns, if they have any
+    start: int = 0  # the number of its first row in the data, once known
+    changes: int = 0  # number of changes that were applied
     kept: dict[str, AnyArray] = field(default_factory=dict)
     """Numbers stored with the rows, by the name of their ``RowNumbers``."""
-    file: Any = None
-    """Where its rows are to be read from, if they do not come by themselves."""
+    file: Any = None  # where its rows are to be read from, if they do not come by themselves
 
     def __sizeof__(self) -> int:
         """Bytes, by which an engine knows what there is to hold and to send."""
@@ -101,8 +96,7 @@ class SumOver(Generic[T]):
 class Folded(NamedTuple):
     """What a worker found of some neighbouring parts."""
 
-    nodes: list[Node] | None
-    """None if some parts lack changes that were assumed to be applied."""
+    nodes: list[Node] | None  # None if some parts lack changes that were assumed to be applied
     worker: str
 
 

@@ -229,8 +229,7 @@ class Sampled:
     """Rows by their numbers among those that count."""
 
     wanted: Ints
-    before: tuple[int, ...]
-    """Rows that count before each part."""
+    before: tuple[int, ...]  # rows that count before each part
 
     def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
         if part.X is None:

@@ -292,8 +292,7 @@ class Predictions(Sum[tuple[int, int]]):
 
     W: Array
     other: Array | None
-    upper_on_tie: bool
-    """For two classes or a label: the class of score 0."""
+    upper_on_tie: bool  # for two classes or a label: the class of score 0
 
     def of(self, block: Block) -> tuple[int, int]:
         if not len(block.y):

@@ -150,8 +150,7 @@ class PairPoint(NamedTuple):
 
     W: Array
     alpha: Array
-    upper_slack: Array
-    """1 - alpha, if alpha has an upper bound."""
+    upper_slack: Array  # 1 - alpha, if alpha has an upper bound
     slack: Array
     xi: Array
 
@@ -165,8 +164,7 @@ class PairMove(NamedTuple):
     xi: Array
 
 
-Products = tuple[Array, Array]
-"""Targets for ``alpha, slack`` and ``upper_slack, xi``."""
+Products = tuple[Array, Array]  # targets for ``alpha, slack`` and ``upper_slack, xi``
 
 
 class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):

@@ -35,8 +35,7 @@ class SeparateAscent:
 
     iterates: Iterates
     W: Array
-    last: State | None
-    """The state of the ascent."""
+    last: State | None  # the state of the ascent
     lowest: float = np.inf
     highest: float = 0.0
 

@@ -218,8 +218,7 @@ class StreamedSums(NearCenter[Streamed]):
     """The sums of ``SmoothedSums``, the number of free rows, some of them, and moved centers."""
 
     loss: Loss
-    share: float
-    """Maximum number of rows whose free rows are collected."""
+    share: float  # maximum number of rows whose free rows are collected
     moves_from: float | None
     """Penalty parameter of the given center, if it is to be moved to the alphas at W."""
 

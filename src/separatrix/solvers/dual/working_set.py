@@ -93,10 +93,8 @@ class Gathered(NamedTuple):
     mistakes: float
     far: DualSums
     near_rows: Block
-    sampled_rows: Block
-    """Sample of the others, weighted to represent all of them."""
-    size: int
-    """Bytes of the rows."""
+    sampled_rows: Block  # sample of the others, weighted to represent all of them
+    size: int  # bytes of the rows
 
 
 class Model(NamedTuple):

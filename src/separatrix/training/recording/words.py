@@ -43,8 +43,7 @@ class Story:
     intercept: bool
     standardized: bool
     classes: Sequence[Any]
-    x: Array | None
-    """(n, d + 1): the rows with a 1; None if there are too many numbers to show."""
+    x: Array | None  # (n, d + 1): the rows with a 1; None if there are too many numbers to show
     y: AnyArray
     columns: StepColumns
 

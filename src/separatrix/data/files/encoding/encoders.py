@@ -28,8 +28,7 @@ DATE_PARTS: dict[str, Literal["number", "category"]] = {
 class Values(NamedTuple):
     """What a column gives each row: at most one value that is not 0."""
 
-    feature: Ints | int
-    """Number among the features of the column."""
+    feature: Ints | int  # number among the features of the column
     value: Array
     unknown: int = 0
 
@@ -67,8 +66,7 @@ class Number(Column):
 
     kind = "number"
     fill: float | None = None
-    indicator: bool = False
-    """Another feature says by 1 that the number is missing."""
+    indicator: bool = False  # another feature says by 1 that the number is missing
 
     @property
     def names(self) -> list[str]:
@@ -101,8 +99,7 @@ class OneHot(Column):
 
     kind = "onehot"
     type: str
-    categories: tuple[Any, ...]
-    """Those that have a feature each, in its order."""
+    categories: tuple[Any, ...]  # those that have a feature each, in its order
     infrequent: tuple[Any, ...] = ()
     missing: Missing = "refuse"
     """What a missing value is: with ``"category"`` None is a value as others are."""
@@ -207,10 +204,8 @@ class DateParts(Column):
     """A date as some of its parts, each of which is a column of numbers or categories."""
 
     kind = "date"
-    parts: tuple[str, ...]
-    """Names among ``DATE_PARTS``."""
-    columns: tuple[Column, ...]
-    """A Number or OneHot for each part, named ``column_part``."""
+    parts: tuple[str, ...]  # names among ``DATE_PARTS``
+    columns: tuple[Column, ...]  # a Number or OneHot for each part, named ``column_part``
 
     @property
     def names(self) -> list[str]:

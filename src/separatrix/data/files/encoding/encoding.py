@@ -40,8 +40,7 @@ class Encoded(NamedTuple):
     """Rows as numbers."""
 
     X: RowsLike
-    labels: Labels | None
-    """As the table has them."""
+    labels: Labels | None  # as the table has them
     weight: Array | None
     offset: Array | None
     unknown: dict[str, int]

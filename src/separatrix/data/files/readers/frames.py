@@ -35,8 +35,7 @@ class FrameTypes:
     """The types of the columns of some partitions."""
 
     schema: pa.Schema
-    first: str
-    """The first of the partitions."""
+    first: str  # the first of the partitions
 
     def __add__(self, other: FrameTypes) -> FrameTypes:
         """The types that hold the values of both."""

@@ -14,8 +14,7 @@ from .compression import uncompressed
 from .csv_chunks import BYTE_ORDER_MARK, LINE_END, SOME_BYTES, rows_of_file, split_rows
 
 DECIMAL_COMMA = re.compile(r"[ \t]*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?[ \t]*")
-SEPARATOR_LINE = "sep=;"
-"""What some spreadsheets write before the names of the columns."""
+SEPARATOR_LINE = "sep=;"  # what some spreadsheets write before the names of the columns
 FIRST_LINE_BYTES = 1 << 16  # in which separators are counted
 
 

@@ -161,8 +161,7 @@ class _Chunk(NamedTuple):
     """Whole lines, in memory that the next chunk will have."""
 
     text: AnyArray
-    line: int
-    """The number of the first one, from 1 on."""
+    line: int  # the number of the first one, from 1 on
 
 
 class _Streams:

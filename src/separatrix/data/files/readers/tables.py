@@ -27,8 +27,7 @@ class TableFiles(TableReader, SharedFiles):
     """Files with the same columns, in any order; their types are the narrowest that hold all."""
 
     format: str
-    is_part = False
-    """Whether others have rows, if these have none."""
+    is_part = False  # whether others have rows, if these have none
     stretch: tuple[int, int] | None = None
     """Row groups that are read, from the first to before the last; None: all."""
 

@@ -31,8 +31,7 @@ class WideText(NamedTuple):
     """Rows of a CSV file as they are written."""
 
     names: list[str]
-    values: pa.StringArray
-    """Row after row; null where a value is missing."""
+    values: pa.StringArray  # row after row; null where a value is missing
 
     @property
     def num_rows(self) -> int:
@@ -77,12 +76,9 @@ class WideText(NamedTuple):
 class WideBatch:
     """A batch of rows, in place of a ``RecordBatch``: its float64 columns are one array."""
 
-    names: list[str]
-    """Of all columns."""
-    numbers: Array
-    """Rows of the columns of float64; NaN where a value is missing."""
-    places: dict[str, int]
-    """The number of each of these columns."""
+    names: list[str]  # of all columns
+    numbers: Array  # rows of the columns of float64; NaN where a value is missing
+    places: dict[str, int]  # the number of each of these columns
     others: pa.RecordBatch
 
     @property
