@@ -76,7 +76,7 @@ class LabelColumns:
             self.constant, other.constant
         )
 
-    def warn_of_constants(self, stacklevel: int) -> None:
+    def warn_of_constants(self) -> None:
         """Warn of labels that do not vary."""
         for value, text in ((1, "every row has"), (-1, "no row has")):
             names = self.names[self.constant == value].tolist()
@@ -88,7 +88,7 @@ class LabelColumns:
                     f"{text} the label{plural} {shown}: nothing can be learned about "
                     f"{'them' if plural else 'it'}, and every prediction will be {int(value > 0)}",
                     UserWarning,
-                    stacklevel=stacklevel + 1,
+                    stacklevel=5 + 1,
                 )
 
 

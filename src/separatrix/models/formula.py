@@ -76,13 +76,13 @@ class Formula:
                 "columns of the parts before reading, or use separatrix.save"
             )
 
-    def refuse_categories(self, language: str) -> None:
-        """Raise an error, for a language that supports only numbers."""
+    def refuse_categories(self) -> None:
+        """Raise an error, for C, which supports only numbers."""
         if not self.is_numeric:
             name = next(n for n, t in zip(self.columns, self.types, strict=True) if t != "number")
             raise ValueError(
-                f"the column {name!r} is categorical, and an export to {language} supports "
-                "only numbers: export to 'sql', 'onnx' or 'json'"
+                f"the column {name!r} is categorical, and an export to C supports only "
+                "numbers: export to 'sql', 'onnx' or 'json'"
             )
 
 

@@ -44,6 +44,7 @@ def has_least_curvature(loss: MarginLoss) -> bool:
 
 def least_curvature(loss: MarginLoss, margins: Array, within: Array) -> Array:
     """The smallest second derivative at margins that differ by at most ``within``."""
+    # A second derivative that falls with the margin is smallest at the upper end.
     if loss.falling_curvature:
         return loss.curvature(margins + within)
     curvature = loss.curvature(margins)

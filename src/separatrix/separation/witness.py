@@ -41,15 +41,22 @@ class Proof:
     that belong to another verdict are None.
     """
 
-    verdict: str  # ``"separable"``, ``"quasi-separable"`` or ``"overlapping"``
-    classes: AnyArray  # the labels, in order
-    feature_names: list[str]  # x0, x1, ... if there are no other names.
-    n_rows: int  # number of rows
-    exact: bool  # whether the verdict was decided in exact arithmetic
-    rounds: int  # number of linear programs solved
+    verdict: str
+    """``"separable"``, ``"quasi-separable"`` or ``"overlapping"``."""
+    classes: AnyArray
+    """The labels, in order."""
+    feature_names: list[str]
+    """x0, x1, ... if there are no other names."""
+    n_rows: int
+    """Number of rows."""
+    exact: bool
+    """Whether the verdict was decided in exact arithmetic."""
+    rounds: int
+    """Number of linear programs solved."""
     direction: Array | None
     """Weights (k, d + 1), bias last, with every margin > 0, or >= 0 if quasi-separable."""
-    exact_direction: tuple[Fraction, ...] | None  # the same as fractions, if floats do not suffice
+    exact_direction: tuple[Fraction, ...] | None
+    """The same as fractions, if floats do not suffice."""
     witness: Witness | PairWitness | None
     """Not separable: weights > 0 of sum 1 with which the z of a few rows cancel."""
     interior: Witness | PairWitness | None
