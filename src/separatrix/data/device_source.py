@@ -81,7 +81,7 @@ class StreamedSource(WrappedSource):
     # ---- sums --------------------------------------------------------------------------------
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
-        """Those of the device, unless there are few weights."""
+        """The vectors of the device, unless there are few weights."""
         return self._vectors.unless_few(shape)
 
     @property
@@ -91,7 +91,6 @@ class StreamedSource(WrappedSource):
 
     @property
     def rounding(self) -> float:
-        """Double precision."""
         return EPS
 
     @property

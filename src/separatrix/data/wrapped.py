@@ -196,7 +196,7 @@ class SomeFeatures(MappedSource):
 
     @property
     def cancelling(self) -> AnyArray | float:
-        """That of these features."""
+        """The entries of these features."""
         added = self.source.cancelling
         return added[self.features] if isinstance(added, np.ndarray) else added
 

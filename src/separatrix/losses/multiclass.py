@@ -51,7 +51,6 @@ class Joint(Loss):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Name of the two-class loss."""
         return self.binary.name
 
     def for_classes(self, k: int) -> Loss:

@@ -100,7 +100,7 @@ class WeightedMultiLabel(MultiLabel):
 
     @property
     def max_curvature(self) -> float | None:  # type: ignore[override]
-        """That of the two-class loss, times the largest weight."""
+        """``max_curvature`` of the two-class loss, times the largest weight."""
         own = self.binary.max_curvature
         return None if own is None else own * max(map(max, self.weights))
 
@@ -110,7 +110,7 @@ class WeightedMultiLabel(MultiLabel):
 
     @property
     def side_weights(self) -> Array:
-        """Of the samples without each label and with it, (2, q)."""
+        """Weights of the samples without each label and with it, (2, q)."""
         return np.array(self.weights).T
 
     def column_weights(self, y: AnyArray) -> Array:

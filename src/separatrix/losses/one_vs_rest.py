@@ -88,7 +88,6 @@ class OneVsRest(Joint):
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative of each column's loss."""
         sign = self.signs(y, scores)
         return sign * self.binary.slope(sign * scores)
 

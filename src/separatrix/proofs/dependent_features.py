@@ -40,7 +40,7 @@ class Basis(NamedTuple):
 def independent(
     units: GivenUnits, hessian: Array, own: Standardization, free: Ints
 ) -> Basis | None:
-    """Those of the free features and the bias, given their second derivative ``own``."""
+    """Combinations of the free features and the bias, given their second derivative ``own``."""
     objective, diagonal = units.objective, np.diag(hessian)
     kept = np.ones(len(hessian), dtype=np.bool_)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))

@@ -63,7 +63,7 @@ def why_unbounded(loss: Loss, penalty: Penalty) -> str:
 
 
 class TrainingScores(NamedTuple):
-    """Of rows with a positive weight."""
+    """Scores of the rows with a positive weight."""
 
     values: Array  # ``w.(x - c)`` plus the offset, (n, k)
     rounding: Array
@@ -104,7 +104,7 @@ class LeastCurvature(Sum[tuple[Array, float, float]]):
     bounds: PredictionBounds  # with the factors of another bound, if there is one
 
     def of(self, block: Block) -> tuple[Array, float, float]:
-        """Of one block: (k, m, m)."""
+        """The sum over one block: (k, m, m)."""
         found, column = self.bounds, self.loss.column_loss
         assert column is not None
         X, rows = _of_block(found.ball, block)

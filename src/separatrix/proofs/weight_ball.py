@@ -45,7 +45,7 @@ class WeightBall:
     radius: float
 
     def scores(self, X: Any) -> NearbyScores:
-        """Of rows in an array or a CSR matrix."""
+        """Scores of rows in an array or a CSR matrix."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             if sp.issparse(X):
                 return self._finite(*self._of_sparse(X))

@@ -63,7 +63,6 @@ class DenseRows(HostRows):
         return DenseRows(self.X.take(at, axis=1))
 
     def with_values(self, values: AnyArray) -> DenseRows:
-        """Rows of another array."""
         return DenseRows(values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> DenseRows:

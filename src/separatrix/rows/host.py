@@ -27,7 +27,6 @@ class HostRows(Rows, Visits):
 
     @property
     def compiled(self) -> bool:
-        """Yes: they are arrays in memory."""
         return True
 
     @property
@@ -40,7 +39,6 @@ class HostRows(Rows, Visits):
 
     @property
     def visits(self) -> Visits:
-        """The rows themselves."""
         return self
 
     # ---- storage -----------------------------------------------------------------------------

@@ -99,7 +99,6 @@ class StandardizedRows(Rows):
         return self.given.on_threads
 
     def keep(self, *values: AnyArray | None) -> None:
-        """Announce labels and weights to the given rows."""
         self.given.keep(*values)
 
     def home(self) -> HostRows:

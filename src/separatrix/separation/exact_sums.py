@@ -27,7 +27,6 @@ class ExactSum(Sum[tuple[AnyArray]]):
     chosen: Ints | None  # numbers of signed rows, in ascending order
 
     def of(self, block: Block) -> tuple[AnyArray]:
-        """The sum over one block, in whole numbers of ``2**-1074``."""
         encoding = self.encoding
         rows, k = host_rows_of(block.X), encoding.stacked
         n, d = rows.shape

@@ -143,13 +143,11 @@ class GradientDescent(Solver):
 
     @cached_property
     def by_row(self) -> bool:
-        """Whether rows are visited in batches."""
         return self.batch_size is not None
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One pass after another."""
         if not self.by_row:
             if self.learning_rate == "auto" and objective.loss.smooth:
                 return proximal_gradient(objective, W, state, self.average)

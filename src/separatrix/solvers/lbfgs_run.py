@@ -143,7 +143,7 @@ class LBFGSRun:
 
     @property
     def predicted_decrease(self) -> float:
-        """By how much a quadratic with this slope would fall."""
+        """Decrease of a quadratic with this slope."""
         return -0.5 * self.slope
 
     def step(self) -> Step:

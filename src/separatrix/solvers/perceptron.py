@@ -96,11 +96,9 @@ class Rosenblatt(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Yield one step per pass."""
         return self._run(objective, W, rng, state).epochs()
 
     def expected_state(self, objective: Objective) -> Check:
-        """That of a run over rows."""
         return expected_online_state(objective.shape, self.average)
 
     def updates(
@@ -112,7 +110,6 @@ class Rosenblatt(Solver):
     def visits(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Yield one step per row."""
         return self._run(objective, W, rng, state).visits()
 
 
@@ -187,7 +184,6 @@ class BatchPerceptron(Solver):
             yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
 
     def expected_state(self, objective: Objective) -> Check:
-        """Weights, their sum, and the number of passes."""
         W, t = array(*objective.shape), whole()
         return entries({"weights": W, "t": t, "unit": real, "sum": W})
 

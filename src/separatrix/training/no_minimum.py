@@ -156,7 +156,6 @@ class Relabelling(BlockMap):
 
     @property
     def copies(self) -> bool:
-        """No: only labels are new."""
         return False
 
     def __call__(self, block: Block) -> Block:

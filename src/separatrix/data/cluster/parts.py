@@ -63,14 +63,14 @@ class PartSum(Protocol[T_co]):
     """A query of all parts: applied to one part, on some threads; None adds nothing."""
 
     def __call__(self, part: Part, threads: int) -> T_co | None:
-        """Of one part."""
+        """The answer of one part."""
 
 
 class Change(Protocol):
     """What is to happen to every part, once, before anything else is asked of it."""
 
     def __call__(self, part: Part) -> None:
-        """Of one part: it depends on nothing but the part and the changes before."""
+        """The result depends only on the part and the changes before."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,6 @@ class ClusterSource(Source):
 
     @property
     def parts(self) -> int:
-        """How many have rows."""
         return len(self.facts)
 
     @property
@@ -253,7 +252,7 @@ class Taken:
 
 
 def _between(rows: Ints, first: int, count: int) -> Ints:
-    """Those of the increasing numbers that lie in a stretch, counted from its beginning."""
+    """The numbers within a range, counted from its beginning; numbers increase."""
     found: Ints = rows[slice(*np.searchsorted(rows, [first, first + count]))] - first
     return found
 
@@ -265,5 +264,5 @@ class Fingerprints:
     classes: AnyArray
 
     def __call__(self, part: Part, threads: int) -> tuple[list[str]] | None:
-        """Of one part; one without rows has none."""
+        """The name of one part; None if it has no rows."""
         return None if part.X is None else ([fingerprint([part.block], self.classes)],)

@@ -241,7 +241,6 @@ class FileSource(Source):
         return super().fingerprint()
 
     def fingerprint(self) -> str:
-        """A hash of the data, computed in one pass."""
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:

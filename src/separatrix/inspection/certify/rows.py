@@ -215,7 +215,6 @@ class PosedSource(MappedSource):
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, estimated in the same way."""
         return (12.0 if self.storage == "csr" else 8.0) * self.row_values
 
 
@@ -257,11 +256,9 @@ class OneAgainstRest(BlockMap):
 
     @property
     def copies(self) -> bool:
-        """No: only labels and weights are new."""
         return False
 
     def __call__(self, block: Block) -> Block:
-        """The same rows with labels of two classes."""
         y = signs_of(block.y, self.number)
         weight = block.weight
         if self.weight != 1.0:

@@ -61,11 +61,9 @@ class DeviceRows(TiledRows):
 
     @property
     def rounding(self) -> float:
-        """Double precision."""
         return EPS
 
     def keep(self, *values: AnyArray | None) -> None:
-        """Keep copies of labels and weights on the device."""
         for array in values:
             if array is not None:
                 self.residents.keep(array)
@@ -83,11 +81,9 @@ class DeviceRows(TiledRows):
         return self.home_part(0, self.shape[0])
 
     def to_dense(self) -> Array:
-        """A copy in main memory, in float64."""
         return self.home().to_dense()
 
     def absolute(self) -> Rows:
-        """In main memory."""
         return self.home().absolute()
 
     def row_products(self) -> Array:

@@ -117,7 +117,6 @@ class DeviceCsrRows(DeviceRows):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float64 or float32."""
         return np.dtype(self.kind)
 
     @property
@@ -185,11 +184,9 @@ class DeviceCsrRows(DeviceRows):
         return CsrRows(self.device.download(self.data[at]), indices, offsets, self.n_features)
 
     def take_features(self, at: Ints) -> CsrRows:
-        """A copy of some features in main memory."""
         return self.home_part(0, self.shape[0]).take_features(at)
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features in main memory."""
         return self.home_part(0, self.shape[0]).features_as_dense(at)
 
     # ---- sums --------------------------------------------------------------------------------

@@ -84,7 +84,6 @@ class DeviceDenseRows(DeviceRows):
         return parts[0]._with(np.concatenate([part.array for part in parts]))
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features, copied to main memory."""
         return self.take_features(at).home().to_dense()
 
     def home_part(self, start: int, stop: int) -> DenseRows:

@@ -87,7 +87,6 @@ class Cuda(Device):
         self.staging.pages.note(values)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
-        """An array from the memory pool."""
         with self.device:
             return self.cupy.empty(shape, dtype)
 

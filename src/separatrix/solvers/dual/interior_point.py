@@ -254,7 +254,7 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return self.at._replace(alpha=alpha + change, upper_slack=upper_slack - change)
 
     def _turns(self, direction: Array) -> Array:
-        """By what a change of the weights changes the margins."""
+        """Change of the margins with a change of the weights."""
         return self._margins(self.source.without_offset, direction)
 
     def _margins(self, source: InMemory, W: Array) -> Array:

@@ -43,7 +43,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def names(self) -> list[str]:
-        """Of the features that it has for itself."""
+        """Names of its own features, which it shares with no other column."""
 
     @property
     def n_features(self) -> int:
@@ -57,7 +57,7 @@ class Column(ABC):
 
     @abstractmethod
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
+        """The values of some rows."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class OneHot(Column):
     missing: Missing = "refuse"
     """What a missing value is: with ``"category"`` None is a value as others are."""
     binary: bool = False
-    """Of two features only the second is there, as with ``drop="if_binary"`` of scikit-learn."""
+    """With two categories there is one feature, as with ``drop="if_binary"`` of scikit-learn."""
 
     @property
     def names(self) -> list[str]:

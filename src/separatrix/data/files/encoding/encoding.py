@@ -193,7 +193,7 @@ class Encoding:
         return replace(self, text_target=True)
 
     def text_columns(self) -> set[str]:
-        """Those that hold words, in every file."""
+        """The columns that hold words, in every file."""
         names = {
             column.name
             for column in self.columns
@@ -202,7 +202,7 @@ class Encoding:
         return names | set(target_names(self.target)) if self.text_target else names
 
     def column_names(self, labels: bool = True, offset: bool = True) -> list[str]:
-        """Those that a table has to have, with or without target and weight."""
+        """The columns that a table must have, with or without target and weight."""
         names = [column.name for column in self.columns]
         if offset and self.offset is not None:
             names.append(self.offset)

@@ -74,7 +74,7 @@ class LoneLabels(Protocol):
         """Labels that only one row has."""
 
     def place_of(self, label: Any) -> str:
-        """Where it stands; empty if that is not known."""
+        """Its place in the files; empty if that is not known."""
 
 
 def doubtful_labels(rows: LoneLabels, target: Any, n_rows: int) -> list[str]:

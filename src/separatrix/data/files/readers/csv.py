@@ -90,7 +90,7 @@ class CsvReader(TableFiles):
 
     @property
     def _names(self) -> list[str]:
-        """Of the columns, the same in all files."""
+        """Names of the columns, the same in all files."""
         first, *others = self.files.paths
         names = self._names_of(first)
         for path in others:

@@ -60,7 +60,6 @@ class FrameReader(SharedParts, TableReader):
         return {"format": "stream", "token": self.name}
 
     def findings(self) -> FrameTypes:
-        """The types of this partition."""
         assert self.table is not None
         return FrameTypes(plain_schema(self.table.schema, self.name), self.name)
 
@@ -69,7 +68,6 @@ class FrameReader(SharedParts, TableReader):
         return None if findings is None else findings.schema
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> FrameReader:
-        """The same partition with the types of all."""
         return FrameReader(self.name, self.table, common)
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:

@@ -82,7 +82,7 @@ def _parts(piece: Any, where: Place) -> tuple[HostRowsLike | None, AnyArray | No
 
 
 def checked(X: Any, weight: Any, where: Place) -> tuple[HostRowsLike, Array | None]:
-    """Rows and weights as loops take them, or an error that names where they stand."""
+    """Rows and weights as loops take them, or an error that names their place."""
     try:
         given = host_rows_of(check_rows(X, finite=False)).X
         rows = rows_of(given)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where some rows stand: for errors."""
+    """The place of some rows, for errors."""
 
     part: str = ""
     """Their file or object, and its part: "flights.csv" or "part-0.parquet, row group 3"."""
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return f"{self.part}, from {self._number(self.first)}"
 
     def row(self, at: int) -> str:
-        """One of the rows, by its number among them."""
+        """The place of one row, by its number among these."""
         name = self._number(self.first + at)
         name = f"{self.part}, {name}" if self.part else name
         return name if self.line_of is not None else f"{name} (counted from 0)"

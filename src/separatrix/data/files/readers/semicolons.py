@@ -40,7 +40,7 @@ def comma_separated(path: Path) -> Iterator[Any]:
 
 
 def has_semicolons(start: bytes) -> bool:
-    """Whether these stand between the names of the first line."""
+    """Whether semicolons separate the names of the first line."""
     first = LINE_END.split(start, maxsplit=1)[0].decode("utf-8-sig", "replace")
     names = next(csv.reader([first]), [])
     return len(names) == 1 and ";" in names[0]

@@ -50,7 +50,7 @@ class StreamReader(TableReader):
         """The rows, with these columns at least."""
 
     def identity(self) -> dict[str, Any]:
-        """That of no other: what is in memory has no name that would last."""
+        """Unique: rows in memory have no lasting name."""
         return {"format": "stream", "token": self.token}
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:

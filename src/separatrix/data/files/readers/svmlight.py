@@ -35,7 +35,7 @@ class IndexRange(NamedTuple):
     high: int
 
     def __add__(self, other: Any) -> IndexRange:
-        """Of both."""
+        """The range of the indices of both."""
         return IndexRange(min(self.low, other[0]), max(self.high, other[1]))
 
 
@@ -74,7 +74,6 @@ class SvmlightReader(SharedFiles):
         self.files.check_unchanged()
 
     def findings(self) -> IndexRange:
-        """The range of the indices."""
         return self._index_range
 
     def common(self, findings: Any = None) -> Any:

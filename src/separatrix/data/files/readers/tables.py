@@ -84,7 +84,6 @@ class TypedFiles(TableFiles):
         return common
 
     def findings(self) -> Any:
-        """The types of the columns."""
         return self._common_schema
 
     def common(self, findings: Any = None) -> Any:

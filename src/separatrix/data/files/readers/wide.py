@@ -104,7 +104,7 @@ Batch: TypeAlias = pa.RecordBatch | pa.Table | WideBatch
 
 
 def names_of(batch: Batch) -> list[str]:
-    """Of the columns of a batch."""
+    """Names of the columns of a batch."""
     names: list[str] = batch.names if isinstance(batch, WideBatch) else batch.schema.names
     return names
 
