@@ -287,7 +287,7 @@ class GapTracker:
         enough = max(self.tol, LEAST) * at.value
         if not remains <= self.hopeful or self.reads < SAMPLED_READS:
             return
-        soon = self.gap**2 <= enough * self.best[1] < np.inf
+        soon = self.gap * self.gap <= enough * self.best[1] < np.inf
         sample = promising_sample(self.objective, remains, enough, costly=not soon)
         if sample is None:
             return

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..data import Block, Sum
 from ..losses import Loss
-from ..numeric.expected import Check, array, entries, real, whole
+from ..numeric.expected import Check, array, entries, positive, whole
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import Penalty
@@ -185,7 +185,7 @@ class BatchPerceptron(Solver):
 
     def expected_state(self, objective: Objective) -> Check:
         W, t = array(*objective.shape), whole()
-        return entries({"weights": W, "t": t, "unit": real, "sum": W})
+        return entries({"weights": W, "t": t, "unit": positive, "sum": W})
 
 
 @dataclass(frozen=True)
