@@ -46,6 +46,11 @@ def of_sklearn(load: Callable[..., data.Table]) -> data.Table:
     return X, y
 
 
+def of_folder(loader: Any, name: str) -> data.Table:
+    X, y = loader.load(name)[:2]
+    return X, y
+
+
 def even_digits() -> data.Table:
     X, y = of_sklearn(datasets.load_digits)
     return X, y % 2
@@ -72,7 +77,7 @@ def real_tables(names: Sequence[str]) -> dict[str, Callable[[], data.Table]]:
         return {}
     loader = loader_of(Path(folder))
     known = [name for name in loader.names() if any(fnmatch(name, each) for each in names)]
-    return {name: lambda name=name: loader.load(name)[:2] for name in known}
+    return {name: partial(of_folder, loader, name) for name in known}
 
 
 @dataclass(frozen=True)
