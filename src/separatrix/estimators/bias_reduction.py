@@ -141,10 +141,14 @@ class BiasReduced(LossModel):
         of = [words[at] for at in bad.others.tolist()]
         more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
         alone = "constant" if self.fit_intercept else "0 in every row"
+        features = {names[at] for at in (bad.variable, *bad.others.tolist()) if at < d}
+        remedy = "leave the feature out"
+        if encoding is not None and encoding.sum_to_one(features):
+            remedy = "read with drop_first=True, as categories without one sum to 1"
         text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else alone
         return (
-            f"the coefficient of {words[bad.variable]} is not determined: it is {text}; leave the "
-            "feature out, or use bias_reduction='mdypl' or l2 > 0"
+            f"the coefficient of {words[bad.variable]} is not determined: it is {text}; {remedy}, "
+            "or use bias_reduction='mdypl' or l2 > 0"
         )
 
     def _finish(self, objective: Objective, result: Result) -> None:

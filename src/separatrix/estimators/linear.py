@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
-from ..penalties import Penalty
+from ..penalties import Penalty, is_l2
 from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
@@ -345,6 +345,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         if self.soft_labels is not False:
             check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
+
+    @property
+    def _drops_first(self) -> bool:
+        # Without a penalty the features of a column must not sum to 1, like the intercept.
+        penalty = self._penalty()
+        return self.fit_intercept and is_l2(penalty) and penalty.l2 == 0.0
 
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss

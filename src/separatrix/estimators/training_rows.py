@@ -37,6 +37,8 @@ class TrainingRows(LinearPredictor):
     prior_correction: bool = False
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
+    _drops_first = False
+    """Whether the first category of a column of a frame has no feature."""
     _weighs_labels = False
     """Whether ``class_weight`` is for such rows, too."""
 
@@ -52,7 +54,7 @@ class TrainingRows(LinearPredictor):
     ) -> ArraySource:
         before = self.__dict__.pop("_reading", None) if reset else None
         may_be_frame = reset and encode and type(X) is not np.ndarray
-        frame = encoded_frame(X, sample_weight) if may_be_frame else None
+        frame = encoded_frame(X, sample_weight, self._drops_first) if may_be_frame else None
         if frame is not None:
             rows: RowsLike = frame[0]
             reading = frame[1]

@@ -93,7 +93,8 @@ def separable_without_penalty(model: FittedModel) -> Finding | None:
     )
     if loss.log_likelihood and model.objective.shape[0] == 1:
         text += (
-            " Finite estimates without the choice of a penalty: bias_reduction='firth' or 'mdypl'."
+            " Finite estimates without the choice of a penalty: bias_reduction='firth' or "
+            "bias_reduction='mdypl'."
         )
     evidence = {
         "verdict": verdict, "l2": 0.0, "norm_of_w": norm, "stop": model.clf.stop_,
