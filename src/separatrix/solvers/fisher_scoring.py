@@ -36,7 +36,7 @@ CURVED = 1e-10  # least cosine of a step and the change of the gradient that is 
 
 @dataclass(frozen=True, repr=False)
 class FisherScoring(Solver):
-    """Maximises the logistic likelihood of two classes with Firth's penalty.
+    """Maximises the logistic likelihood with Firth's penalty.
 
     It is the solver of ``LinearClassifier(bias_reduction="firth")``, and of nothing else.
 
@@ -67,7 +67,7 @@ class FisherScoring(Solver):
 
     def expected_state(self, objective: Objective) -> Check:
         """The variables, and the remembered steps."""
-        p = objective.source.n_features + objective.intercept
+        p = _likelihood(objective).size
         return entries({"variables": array(p), "moves": array(None, p), "changes": array(None, p)})
 
     def steps(

@@ -244,9 +244,7 @@ def _with_firth(objective: FirthObjective, W: Array) -> tuple[float, Array]:
     at = likelihood.at(likelihood.variables(W))
     if at is None:
         return np.inf, np.zeros(W.size)
-    gradient = np.zeros(W.size)
-    gradient[: likelihood.size] = -likelihood.score(at)
-    return at.value, gradient
+    return at.value, -likelihood.of_classes(likelihood.score(at)).ravel()
 
 
 def _check_model(clf: Any) -> None:

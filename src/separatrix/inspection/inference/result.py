@@ -185,7 +185,8 @@ class Inference:
     def _firth_test(self, at: Ints, statistic: float) -> LikelihoodRatio:
         names = self._likelihood.clf.coef_names_
         tested = tuple(str(names[j]) for j in at)
-        return LikelihoodRatio(statistic, len(at), float(chi2.sf(statistic, len(at))), tested)
+        degrees = len(at) * max(len(self._likelihood.weights) - 1, 1)
+        return LikelihoodRatio(statistic, degrees, float(chi2.sf(statistic, degrees)), tested)
 
     def predict_interval(self, X: Any, offset: Any = None) -> tuple[Array, Array]:
         """Confidence limits of the probabilities of all classes, two arrays (n, k).
