@@ -98,7 +98,9 @@ def test_the_gradient_of_the_definition_is_zero(n, d, k):
             penalised_classes(v + m * step, Z, y, k) - penalised_classes(v - m * step, Z, y, k)
             for m in (1, 2)
         )
-        assert abs(8 * one - two) / (12 * step[j]) < 1e-8 * max(1.0, np.abs(Z[:, j % (d + 1)]).sum())
+        assert abs(8 * one - two) / (12 * step[j]) < 1e-8 * max(
+            1.0, np.abs(Z[:, j % (d + 1)]).sum()
+        )
 
 
 def test_of_two_classes_the_sums_are_those_of_two_classes():
@@ -167,9 +169,9 @@ def test_what_is_refused():
     X, y = table()
     with pytest.raises(ValueError, match="combination of 'x0'"):
         firth().fit(np.column_stack([X, X[:, :1]]), y)
-    with pytest.raises(ValueError, match="40 rows cannot determine 61 coefficients.*use l2 > 0"):
+    with pytest.raises(ValueError, match=r"40 rows cannot determine 61 coefficients.*use l2 > 0"):
         firth().fit(np.hstack([X] * 30), y)
     with pytest.raises(ValueError, match="one label per row"):
         firth().fit(X, np.eye(3, dtype=int)[y])
-    with pytest.raises(ValueError, match="'mdypl' is for two classes.*use bias_reduction='firth'"):
+    with pytest.raises(ValueError, match=r"'mdypl' is for two classes.*use bias_reduction='firth'"):
         LinearClassifier(bias_reduction="mdypl").fit(X, y)

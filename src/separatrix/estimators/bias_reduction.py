@@ -22,7 +22,7 @@ from ..losses import Loss
 from ..numeric.dependent import Dependence, dependences
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.firth import FirthObjective
+from ..objective.firth_objective import FirthObjective
 from ..penalties import L2, Penalty
 from ..solvers import FisherScoring, Solver
 from ..training.minimize import Result

@@ -37,10 +37,13 @@ class TrainingRows(LinearPredictor):
     prior_correction: bool = False
     _takes_labels = False
     """Whether ``fit`` takes rows with several labels each."""
-    _drops_first = False
-    """Whether the first category of a column of a frame has no feature."""
     _weighs_labels = False
     """Whether ``class_weight`` is for such rows, too."""
+
+    @property
+    def _drops_first(self) -> bool:
+        """Whether the first category of a column of a frame has no feature."""
+        return False
 
     def _source(
         self,

@@ -28,7 +28,6 @@ from ..data import Block, Source, Sum
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
-from .objective import Objective
 
 VALUES_OF_PART = 1 << 18  # of standardised rows in memory at a time: 2 MB
 FEWEST_ROWS = 64  # of a part: products of fewer are slow
@@ -228,28 +227,3 @@ def balancing_shift(likelihood: FirthLikelihood, u: Array) -> float:
             break
         shift = following
     return shift
-
-
-@dataclass(frozen=True)
-class FirthObjective(Objective):
-    """The logistic loss with Firth's penalty, divided by the sum of the weights.
-
-    Its sums are those of the losses alone; ``likelihood`` has the penalty.
-    """
-
-    @property
-    def likelihood(self) -> FirthLikelihood:
-        """The penalised likelihood in standardised variables."""
-        if len(self.source.classes) == 2:
-            return FirthLikelihood(self.source, self.standardization, self.intercept)
-        from .firth_classes import FirthSoftmax
-
-        return FirthSoftmax(self.source, self.standardization, self.intercept)
-
-    def value(self, W: Array) -> tuple[float, float]:
-        """The objective at W, infinite where the information is singular, and the mistakes."""
-        likelihood = self.likelihood
-        at = likelihood.at(likelihood.variables(W))
-        if at is None:
-            return np.inf, super().value(W)[1]
-        return at.value / self.source.weight_sum, at.mistakes

@@ -60,14 +60,16 @@ class FirthSoftmax(FirthLikelihood):
     def variables(self, W: Array) -> Array:
         """The variables of weights (k, d + 1)."""
         every = self.standardization.from_weights(W)[:, : self.width]
-        return (every[1:] - every[0]).ravel()
+        found: Array = (every[1:] - every[0]).ravel()
+        return found
 
     def weights(self, u: Array) -> Array:
         """Weights of the features as given, (k, d + 1), which sum to 0 over the classes."""
         whole = np.zeros((self._others + 1, self.source.n_features + 1))
         whole[1:, : self.width] = u.reshape(self._others, self.width)
         W = self.standardization.to_weights(whole)
-        return W - W.mean(axis=0)
+        found: Array = W - W.mean(axis=0)
+        return found
 
     def balancing_shift(self, u: Array) -> Array:
         """What to add to the intercepts for mean probabilities that are the shares, (k,).
@@ -84,12 +86,15 @@ class FirthSoftmax(FirthLikelihood):
             while not following.loss <= most and share > SHORTEST_SHIFT:
                 share *= 0.5
                 following = self._shifted(u, shift + share * step)
-            flat = not following.loss < at.loss * (1.0 - FLAT)  # of these losses only rounding is left
+            flat = not following.loss < at.loss * (
+                1.0 - FLAT
+            )  # of these losses only rounding is left
             if flat and not np.abs(following.first).max() < np.abs(at.first).max():
                 break
             shift, at = shift + share * step, following
-        found = np.append(0.0, shift)
-        return found - found.mean()
+        found: Array = np.append(0.0, shift)
+        found -= found.mean()
+        return found
 
     def _shifted(self, u: Array, shift: Array) -> Shifted:
         found = self.source.total(ShiftedClasses(u, self.standardization, shift))

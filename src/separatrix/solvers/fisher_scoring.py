@@ -24,7 +24,8 @@ from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.firth import FirthLikelihood, FirthObjective, FirthPoint
+from ..objective.firth import FirthLikelihood, FirthPoint
+from ..objective.firth_objective import FirthObjective
 from .base import Solver, State, Step
 
 MEMORY = 10  # steps whose effect on the gradient is remembered

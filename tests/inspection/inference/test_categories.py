@@ -59,12 +59,12 @@ def test_tables_read_with_drop_first_predict_alike(tmp_path):
     table = data.assign(sick=y)
     table.to_csv(tmp_path / "t.csv", index=False)
     whole = LinearClassifier(**EXACT).fit(read(table, target="sick"))
-    with pytest.raises(ValueError, match="combination of 'drug.*read with drop_first=True"):
+    with pytest.raises(ValueError, match=r"combination of 'drug.*read with drop_first=True"):
         inference(whole, read(table, target="sick"))
     source = read(str(tmp_path / "t.csv"), target="sick", drop_first=True)
     clf = LinearClassifier(**EXACT).fit(source)
     close(clf.predict_proba(data), whole.predict_proba(data), 1e-6)
-    made, X = by_pandas(data)
+    _, X = by_pandas(data)
     plain = LinearClassifier(**EXACT).fit(X, y)
     close(inference(clf, source).cov, inference(plain, X, y).cov)
     other = data.assign(drug="never seen")

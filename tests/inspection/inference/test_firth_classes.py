@@ -23,16 +23,21 @@ def table(n=18, separated=False):
     return X, y
 
 
-def largest(X, y, fixed=None, value=0.0, steps=1):
+def top(X, y):
+    """Coefficients and value of the maximum."""
+    Z = design(X)
+    v = ascent(lambda v: penalised_classes(v, Z, y, 3), np.zeros(2 * Z.shape[1], LONG))
+    return v, float(penalised_classes(v, Z, y, 3))
+
+
+def largest(X, y, start, fixed, value=0.0, steps=1):
     """The largest penalised log-likelihood, with some coefficients held at a value.
 
     It is reached in steps, from the maximum over all: far away ascent may not converge.
     """
-    Z = design(X)
-    size = 2 * Z.shape[1]
-    fixed = np.array([] if fixed is None else fixed, dtype=int)
-    free = np.setdiff1d(np.arange(size), fixed)
-    whole = ascent(lambda v: penalised_classes(v, Z, y, 3), np.zeros(size, LONG))
+    Z, whole = design(X), start.copy()
+    fixed = np.array(fixed)
+    free = np.setdiff1d(np.arange(len(whole)), fixed)
 
     def of(some):
         v = whole.copy()
@@ -46,12 +51,12 @@ def largest(X, y, fixed=None, value=0.0, steps=1):
     return float(of(whole[free]))
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("separated", [False, True])
+@pytest.mark.parametrize("separated", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_errors_ratios_and_ends(separated):
     X, y = table(separated=separated)
     found = inference(fitted(X, y), X, y, intervals="profile", level=0.9)
-    best = largest(X, y)
+    v, best = top(X, y)
+    np.testing.assert_allclose(found.coef, v.astype(float), rtol=1e-8)
     np.testing.assert_allclose(found.log_likelihood, best, rtol=1e-10)
     Z = design(X).astype(float)
     scores = np.column_stack([np.zeros(len(Z)), Z @ found.coef.reshape(2, 2).T])
@@ -63,13 +68,15 @@ def test_errors_ratios_and_ends(separated):
     np.testing.assert_allclose(found.cov, np.linalg.inv(information), rtol=1e-7)
     ratio = found.test(0)
     assert ratio.degrees == 2
-    rest = largest(X, y, fixed=[0, 2])
+    rest = largest(X, y, v, [0, 2])
     np.testing.assert_allclose(ratio.statistic, 2.0 * (best - rest), rtol=1e-7)
     assert found.test_each() == (ratio,)
     for number, ends in enumerate(found.intervals):
         assert ends[0] < found.coef[number] < ends[1]
+        if number in (1, 2) and separated:  # two of four are enough
+            continue
         for end in ends:
-            fall = 2.0 * (best - largest(X, y, [number], end, steps=6))
+            fall = 2.0 * (best - largest(X, y, v, [number], end, steps=6 if separated else 2))
             np.testing.assert_allclose(fall, chi2.ppf(0.9, 1), rtol=1e-6)
 
 

@@ -18,7 +18,8 @@ class ForestDisplay:
     """Coefficients with their confidence intervals, one line per feature.
 
     An interval that contains 0 has an empty marker. Infinite ends are arrows, and so is an infinite
-    coefficient without an interval. With more than two classes every class has its own marker. Use :meth:`from_inference` to create one.
+    coefficient without an interval. With more than two classes every class has its own marker. Use
+    :meth:`from_inference` to create one.
 
     Parameters
     ----------

@@ -18,7 +18,8 @@ from scipy.stats import chi2
 from ...numeric.dot import dot
 from ...numeric.lazy import cached_property
 from ...numeric.types import Array, Ints
-from ...objective.firth import FirthLikelihood, FirthObjective
+from ...objective.firth import FirthLikelihood
+from ...objective.firth_objective import FirthObjective
 from ...solvers.fisher_scoring import ScoringStep, SingularInformationError, scoring_steps
 from .firth_chords import FirthChords
 from .fitted import FittedLikelihood
@@ -66,8 +67,7 @@ class FirthProfile:
         width = self.likelihood.width
         whole = self.found.standardization.to_weights(np.eye(self.found.weights.shape[1])).T
         contrasts = self.likelihood.contrasts(self.found.reference)
-        rows: Array = np.kron(contrasts, whole[:width, :width])[at][:, None]
-        return rows
+        return np.asarray(np.kron(contrasts, whole[:width, :width])[at][:, None], np.float64)
 
     def ratios(self, features: Ints) -> Array:
         """The likelihood-ratio statistic of each of these features by itself, (m,)."""

@@ -18,7 +18,7 @@ from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...objective.firth import FirthObjective
+from ...objective.firth_objective import FirthObjective
 from ...objective.sums import Hessian, ValueGradient
 from ...penalties import L2
 from ..certify.rows import training_rows
@@ -289,12 +289,11 @@ def infinite(clf: Any) -> str:
     found = clf._runaway
     names = [str(name) for name in clf.coef_names_[list(found.features)]]
     names += ["the intercept"] * found.intercept
-    two = ", use bias_reduction='firth'" * (len(clf.classes_) == 2)
     return (
         f"the rows are {found.verdict}, so the maximum of the likelihood is at infinity in "
-        f"{', '.join(names)}: these coefficients have no standard errors; leave out the features"
-        f"{two}, or use a penalty (l2 > 0), whose standard errors are those of the penalised "
-        "estimate"
+        f"{', '.join(names)}: these coefficients have no standard errors; leave out the features, "
+        "use bias_reduction='firth', or use a penalty (l2 > 0), whose standard errors are those of "
+        "the penalised estimate"
     )
 
 

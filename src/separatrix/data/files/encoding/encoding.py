@@ -96,8 +96,7 @@ class Encoding:
     def sum_to_one(self, features: Container[str]) -> bool:
         """Whether these features contain all categories of a column, each of which has one."""
         return any(
-            c.reference is None and all(name in features for name in c.names)
-            for c in self._one_hot
+            c.reference is None and all(name in features for name in c.names) for c in self._one_hot
         )
 
     @property
