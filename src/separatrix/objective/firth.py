@@ -88,7 +88,6 @@ class FirthLikelihood:
         return float(np.sum(logarithms)) * (self.size // self.width)
 
     def information(self, u: Array) -> Array:
-        """I at u."""
         return self._at(u)[2]
 
     def _at(self, u: Array) -> tuple[float, float, Array]:
@@ -122,12 +121,10 @@ class FirthPoint(NamedTuple):
     """The penalised likelihood at some variables."""
 
     u: Array
-    value: float
-    """The negative penalised log-likelihood, for the features as given."""
+    value: float  # the negative penalised log-likelihood, for the features as given
     mistakes: float
     information: Array
-    factor: Array
-    """R with I = R'R, upper triangular."""
+    factor: Array  # R with I = R'R, upper triangular
 
 
 def standardized_parts(
@@ -155,7 +152,6 @@ class Information(Sum[tuple[float, float, Array]]):
     standardization: Standardization
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        """In one read of the rows."""
         p = len(self.u)
         loss, mistakes, information = 0.0, 0.0, np.zeros((p, p))
         for z, offset, y, weight in standardized_parts(block, self.standardization, p):
@@ -174,11 +170,9 @@ class FirthScore(Sum[tuple[Array]]):
 
     u: Array
     standardization: Standardization
-    inverse: Array
-    """R^-1 with I = R'R at u."""
+    inverse: Array  # R^-1 with I = R'R at u
 
     def of(self, block: Block) -> tuple[Array]:
-        """In one read of the rows."""
         score = np.zeros(len(self.u))
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
             s, q = z @ self.u + offset[:, 0], z @ self.inverse
@@ -196,7 +190,6 @@ class ShiftedSlopes(Sum[tuple[float, float]]):
     shift: float
 
     def of(self, block: Block) -> tuple[float, float]:
-        """In one read of the rows."""
         first = second = 0.0
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
             s = z @ self.u + offset[:, 0] + self.shift
