@@ -179,9 +179,13 @@ class Objective(DataFacts):
 
     @cached_property
     def value_at_zeros(self) -> float:
-        """J at weights of 0, where all rows have the same loss: without an offset, no read."""
+        """J at weights of 0, where all rows have the same loss: without an offset, no read.
+
+        Infinite if constraints do not allow them.
+        """
         k = self.shape[0]
-        if self.source.has_offset or self.loss.weighs_columns:
+        own = self.source.has_offset or self.loss.weighs_columns or self.penalty.constrains
+        if own:
             return self.value(np.zeros(self.shape))[0]
         label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         if self.source.multilabel:

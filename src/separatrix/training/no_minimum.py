@@ -85,6 +85,8 @@ def existence(
         proven = has_minimum(units, W)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)
+    if objective.penalty.constrains:  # a separator may point out of the bounds
+        return Existence(Runaway(settled=False))
     alone = np.zeros_like(W)
     alone[:, [*free, -1]] = W[:, [*free, -1]]
     plain = units.without_offset
