@@ -34,36 +34,24 @@ class ConstrainedModel(LossModel):
     bias_reduction: str | None = None
 
     def _constrained(self, settings: FitSettings, X: Any, source: Source) -> FitSettings:
-        asked = asked_for(self)
-        if not asked:
+        penalty, loss = settings.penalty, settings.loss
+        if asked := asked_for(self):
+            if self.bias_reduction is not None:
+                raise ValueError(f"{asked} cannot be combined with bias_reduction: use l2")
+            features = Features.of(self, source, X)
+            penalty = constrained(penalty, **constraints(self.bounds, self.monotone, features))
+        if not penalty.constrains:
             return settings
-        loss = settings.loss
-        if self.bias_reduction is not None:
-            raise ValueError(f"{asked} cannot be combined with bias_reduction: use l2")
+        asked = asked or f"penalty={type(penalty).__name__}(...)"
         if not loss.convex:
             raise ValueError(f"{asked} needs a convex loss, got {loss.name!r}: use 'logistic'")
         refuse_loss(loss, asked)
-        features = Features.of(self, source, X)
-        low, high = limits(self.bounds, features)
-        chains = []
-        for order in orders(self.monotone, features):
-            if order.reference:  # the other category has no feature: its weight is 0
-                (j,) = order.features
-                low[j], high[j] = (max(low[j], 0.0), high[j]) if order.reference > 0 else (
-                    low[j], min(high[j], 0.0))  # fmt: skip
-            else:
-                chains.append(order.features)
-        features.refuse_crossing(low, high)
-        if chains:
-            features.refuse_repeated([j for chain in chains for j in chain])
-            classes = len(source.classes)
-            if not source.multilabel and loss.for_classes(classes).column_loss is None:
-                raise ValueError(
-                    f"monotone is for one score at a time, and loss={loss.name!r} of {classes} "
-                    f"classes is joint: use loss='one_vs_rest_{loss.name}'"
-                )
-        ends = {"low": tuple(low.tolist()), "high": tuple(high.tolist())}
-        penalty = constrained(settings.penalty, **ends, chains=tuple(map(tuple, chains)))
+        classes, coupled = len(source.classes), penalty.numbers is not None
+        if coupled and not source.multilabel and loss.for_classes(classes).column_loss is None:
+            raise ValueError(
+                f"monotone is for one score at a time, and loss={loss.name!r} of {classes} "
+                f"classes is joint: use loss='one_vs_rest_{loss.name}'"
+            )
         return replace(settings, penalty=penalty)
 
 
@@ -71,6 +59,12 @@ def asked_for(model: Any) -> str:
     """The name of a given parameter for constraints; empty if there is none."""
     given = [name for name in ("bounds", "monotone") if getattr(model, name, None) is not None]
     return " and ".join(given)
+
+
+def has_constraints(model: Any) -> bool:
+    """Whether the weights of a fit had constraints, by parameters or by its penalty."""
+    penalty = vars(model).get("penalty")
+    return bool(asked_for(model)) or getattr(penalty, "constrains", False)
 
 
 class Order(NamedTuple):
@@ -151,6 +145,24 @@ def _columns(columns: tuple[Column, ...]) -> Iterator[tuple[str, tuple[Column, r
         begin += column.n_features
 
 
+def constraints(bounds: Any, monotone: Any, features: Features) -> dict[str, Any]:
+    """The parameters as fields of ``ConstrainedElasticNet``."""
+    low, high = limits(bounds, features)
+    chains = []
+    for order in orders(monotone, features):
+        if not order.reference:
+            chains.append(tuple(order.features))
+            continue
+        j = order.features[0]  # the other category has no feature: its weight is 0
+        if order.reference > 0:
+            low[j] = max(low[j], 0.0)
+        else:
+            high[j] = min(high[j], 0.0)
+    features.refuse_crossing(low, high)
+    features.refuse_repeated([j for chain in chains for j in chain])
+    return {"low": tuple(low.tolist()), "high": tuple(high.tolist()), "chains": tuple(chains)}
+
+
 # ---- bounds ----------------------------------------------------------------------------------
 
 
@@ -170,6 +182,8 @@ def limits(bounds: Any, features: Features) -> tuple[Array, Array]:
     for ends, name, given in zip((low, high), ("low", "high"), _pair(bounds), strict=True):
         if isinstance(given, Mapping):
             for key, end in given.items():
+                if end is None:
+                    continue
                 ends[features.numbers("bounds", key)] = _number(end, f"{name} bound of {key!r}")
         elif given is not None:
             ends[:] = _ends(given, name, d)

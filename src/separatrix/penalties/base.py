@@ -211,6 +211,10 @@ class Penalty(Registered, ABC):
         """The unpenalised features whose weights are not at a bound at W."""
         return self.free_features(W.shape[1] - 1)
 
+    def recedes(self, direction: Array) -> bool:
+        """Whether weights may grow without end in a direction that has no penalty."""
+        return True
+
     def zero_within(self, V: Array, error: Array) -> AnyArray:
         """Where w = 0 maximises ``sum(V * w) - penalty(w)``, as for all points within the error.
 
