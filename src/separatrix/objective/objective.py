@@ -89,6 +89,13 @@ class Objective(DataFacts):
             W[:, -1] = -self.offset_sums.total / self.source.weight_sum
         return W
 
+    def allowed(self, W: Array) -> Array:
+        """The nearest weights that constraints allow, with biases that keep the mean scores."""
+        V = self.penalty.feasible(W)
+        if V is not W and self.intercept:
+            V[:, -1] -= (V - W)[:, :-1] @ self.standardization.mean
+        return V
+
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; cached facts about the data are shared."""
         return self._sharing(replace(self, penalty=penalty))

@@ -264,9 +264,9 @@ def finite_start(objective: Objective, W: Array) -> Array:
 
     With constraints: the allowed weights nearest to these.
     """
-    W = objective.penalty.feasible(W)
+    W = objective.allowed(W)
     finite = not W.any() or np.isfinite(objective.value(W)[0])
-    return W if finite else objective.penalty.feasible(np.zeros_like(W))
+    return W if finite else objective.allowed(np.zeros_like(W))
 
 
 def lowest(objective: Objective, W: Array) -> Lowest:
