@@ -79,7 +79,7 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         bound, an array (d,) or a dict by feature (name or number); ``bounds=(0, None)`` for weights
         that are not negative. Or a dict from features to pairs; the name of an encoded column means
         all of its features. Bounds are for ``coef_``, also with ``standardize``; equal ones fix a
-        weight. For convex smooth losses, without ``groups``. See docs/bounds.md.
+        weight. For convex smooth losses, without ``groups``. See docs/penalties.md.
     monotone : dict, list or None
         Weights in order: ``{"grade": "increasing"}`` along the categories of an encoded column,
         or "decreasing", or a list of the categories in order. Or a list of pairs such as

@@ -60,6 +60,8 @@ class Penalty(Registered, ABC):
     numbers: Ints | None = None
     """The group of every feature, (d,); None if no block contains several features."""
 
+    elastic: ClassVar[bool] = False
+    """Whether it is the sum of ``p_j (l1 |w_j| + l2 w_j^2)``; a subclass says so itself."""
     constrains: bool = False
     """Whether some weights are not allowed."""
 

@@ -23,8 +23,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from .base import Faces, Penalty
 from .box import Box
 from .chains import UNORDERED, Chains
-from .elastic_net import ElasticNet, soft_threshold
-from .l2 import is_l2
+from .elastic_net import soft_threshold
 from .sparsity_inducing import SparsityInducing
 
 TERMS = 10 * EPS  # of the terms of a conjugate: what rounding may take from their sum
@@ -332,7 +331,7 @@ class ConstrainedElasticNet(SparsityInducing):
 
 def constrained(penalty: Penalty, **constraints: Any) -> ConstrainedElasticNet:
     """The penalty with constraints, which are the fields of ``ConstrainedElasticNet``."""
-    if not (is_l2(penalty) or type(penalty) is ElasticNet):
+    if not vars(type(penalty)).get("elastic", False):  # a subclass may have another formula
         raise ValueError(
             f"bounds and monotone cannot be combined with {type(penalty).__qualname__}(...), "
             "which is given by groups or penalty: use l1, l2 and penalty_weights"
