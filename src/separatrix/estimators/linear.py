@@ -20,9 +20,10 @@ from .penalty_object import PenaltyObject
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
 from .sparse import SparseModel
+from .weight_constraints import ConstrainedModel, asked_for
 
 
-class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
+class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -73,10 +74,21 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         shorthand. The words of scikit-learn are refused: "l1" is ``l1=...`` here, and no penalty
         is ``l2=0``. ``set_params(penalty__l1=...)`` replaces the object by one with another l1.
         Other penalties than ``L2`` are for the losses and solvers that ``l1`` is for.
+    bounds : pair, dict or None
+        The smallest and largest weights, ``(low, high)``: each of them is a number, None for no
+        bound, an array (d,) or a dict by feature (name or number); ``bounds=(0, None)`` for weights
+        that are not negative. Or a dict from features to pairs; the name of an encoded column means
+        all of its features. Bounds are for ``coef_``, also with ``standardize``; equal ones fix a
+        weight. For convex smooth losses, without ``groups``. See docs/penalties.md.
+    monotone : dict, list or None
+        Weights in order: ``{"grade": "increasing"}`` along the categories of an encoded column,
+        or "decreasing", or a list of the categories in order. Or a list of pairs such as
+        ``(["low", "mid", "high"], "increasing")``, of features given by names or numbers. For l2
+        alone, and losses that are a sum over the classes.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
-        ``GradientDescent()``.
+        ``GradientDescent()``; with ``bounds`` or ``monotone`` the first or the last of these.
         "auto" chooses by loss and shape; ``solver_`` shows the choice and the reason.
     start : {"zeros", "random", "sum"} or array
         Initial weights: (d + 1,) or (k, d + 1), bias last.
@@ -256,6 +268,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         penalty_weights: Any = None,
         groups: Any = None,
         penalty: Penalty | None = None,
+        bounds: Any = None,
+        monotone: Any = None,
         solver: str | Solver = "auto",
         start: Any = "zeros",
         max_iter: int = 1000,
@@ -281,6 +295,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         self.penalty_weights = penalty_weights
         self.groups = groups
         self.penalty = penalty
+        self.bounds = bounds
+        self.monotone = monotone
         self.solver = solver
         self.start = start
         self.max_iter = max_iter
@@ -335,6 +351,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
             raise ValueError(NEEDS_ALL_ROWS)
         if self.certify_predictions:
             raise ValueError(NEEDS_PROOF)
+        if asked := asked_for(self):
+            raise ValueError(f"partial_fit goes row by row and does not take {asked}: call fit")
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight, offset)
             self._finish(objective, result)

@@ -54,6 +54,8 @@ def why_unbounded(loss: Loss, penalty: Penalty) -> str:
         )
     if penalty.l1 > 0.0:
         return "l1 is not 0: use l2 alone"
+    if penalty.constrains:
+        return "the weights have constraints: fit without bounds and monotone"
     if not penalty.coercive or not penalty.l2 > 0.0:
         return (
             "some features have no penalty, so that the gap does not bound their weights: use "

@@ -10,6 +10,7 @@ import numpy as np
 from ...data import Source
 from ...estimators import LinearClassifier, LinearClassifierCV
 from ...estimators.sources import reweighted
+from ...estimators.weight_constraints import has_constraints
 from ...losses import get_loss
 from ...numeric.checks import flag
 from ...numeric.dense import dense
@@ -276,6 +277,11 @@ def _check_model(clf: Any) -> None:
             "after selection by l1 the usual standard errors are wrong: they ignore that the "
             "features were chosen on the same rows; use l2, or select on other rows and fit the "
             "selected features with l1=0"
+        )
+    if has_constraints(clf):
+        raise ValueError(
+            "with bounds or monotone the usual standard errors are wrong: near its bound an "
+            "estimate is not normally distributed; fit without constraints for the errors"
         )
     if hasattr(clf, "prior_shift_"):
         raise ValueError(
