@@ -94,15 +94,17 @@ def chunks(ball: WeightBall, bias_unit: float, X: Any) -> Iterator[Array]:
         yield Z
 
 
-def lower_factor(gram: Array, has_bias: bool) -> Array | None:
-    """A triangular factor whose square is at most ``gram + 2 I`` despite all rounding.
+def factor_rounding(gram: Array, penalty: Array) -> float:
+    """Rounding error of a second derivative and of its factor."""
+    size = float(np.trace(gram)) + float(np.sum(penalty))
+    return (SUMMED + 16.0 * (len(gram) + OPERATIONS) * EPS) * size
 
-    A bias, the last variable, has no penalty. None if rounding leaves nothing of the curvature.
+
+def lower_factor(gram: Array, penalty: Array, rounding: float) -> Array | None:
+    """A triangular factor whose square is at most ``gram + diag(penalty)`` despite all rounding.
+
+    None if rounding leaves nothing of the curvature.
     """
-    m = len(gram)
-    penalty = np.full(m, 2.0)
-    penalty[m - has_bias :] = 0.0
-    rounding = (SUMMED + 16.0 * (m + OPERATIONS) * EPS) * (float(np.trace(gram)) + 2.0 * m)
     H = gram + np.diag(penalty - rounding)
     if not np.isfinite(H).all():
         return None

@@ -25,6 +25,7 @@ from .curvature_ball import (
     MOST_VALUES,
     MOST_VARIABLES,
     chunks,
+    factor_rounding,
     has_least_curvature,
     least_curvature,
     lower_factor,
@@ -201,13 +202,19 @@ class FittedWeights:
         found = replace(found, bias_unit=(unit if 0.0 < unit < np.inf else 1.0) * self.intercept)
         for _ in range(MOST_ROUNDS):
             sums, least, present = self.source.total(LeastCurvature(self.loss, found))
-            factors = [lower_factor(gram / self.source.weight_sum, self.intercept) for gram in sums]
+            factors = [self._factor(gram / self.source.weight_sum) for gram in sums]
             if any(factor is None for factor in factors):
                 break
             found = replace(found, factors=np.array(factors))
             if least > ENOUGH * present:
                 break
         return found
+
+    def _factor(self, gram: Array) -> Array | None:
+        """A factor of the second derivative; a bias, the last variable, has no penalty."""
+        penalty = np.full(len(gram), 2.0)
+        penalty[len(gram) - self.intercept :] = 0.0
+        return lower_factor(gram, penalty, factor_rounding(gram, penalty))
 
     def _centre(self) -> Array:
         """The mean row; without an intercept 0."""
