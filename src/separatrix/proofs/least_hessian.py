@@ -54,7 +54,9 @@ class LeastHessian(Sum[tuple[Array]]):
         scores = np.where(present[:, None], scores, 0.0)
 
         def products(curvature: Array) -> Array:
-            return rows.gram(np.where(present, block.weights * curvature, 0.0), self.standardization)
+            return rows.gram(
+                np.where(present, block.weights * curvature, 0.0), self.standardization
+            )
 
         if (column := loss.column_loss) is not None:
             margins = loss.signs(block.y, scores) * scores

@@ -48,9 +48,7 @@ RIDGE = 4.0  # in units of the rounding of a second derivative
 INVERSE = 1e-3  # largest error of the inverse of a factor
 
 
-def proven_nonzeros(
-    proof: GapTracker, W: Array, zeros: AnyArray, work: float = np.inf
-) -> AnyArray:
+def proven_nonzeros(proof: GapTracker, W: Array, zeros: AnyArray, work: float = np.inf) -> AnyArray:
     """Which weights (k, d) are provably not 0 at any minimum, where they have the signs of W.
 
     W are the weights of the proof. ``zeros`` are 0 in W and at every minimum. ``work`` is the
@@ -120,7 +118,9 @@ class NearbyMinimum:
         """Whether curvature is known, and its products for each row are not more than ``work``."""
         k, m = len(self.W), len(self.features) + 1
         most, products = (k * m, 2 * (k * m) ** 2) if self.joint else (m, 2 * k * m * m)
-        return has_least_hessian(self.objective.loss) and most <= MOST_VARIABLES and products <= work
+        return (
+            has_least_hessian(self.objective.loss) and most <= MOST_VARIABLES and products <= work
+        )
 
     def bounds(self) -> Array:
         """Bounds on the differences of the weights, (k, d); infinite where nothing is known."""
@@ -188,7 +188,9 @@ class NearbyMinimum:
         """
         penalty, J = self.objective.penalty, self.proof.value + self.proof.error
         thresholds = np.broadcast_to(penalty.by_feature(penalty.thresholds), self.support.shape)
-        most = np.divide(2.0 * J, thresholds, out=np.zeros(thresholds.shape), where=thresholds > 0.0)
+        most = np.divide(
+            2.0 * J, thresholds, out=np.zeros(thresholds.shape), where=thresholds > 0.0
+        )
         return self._of_variables(most, power=1)
 
     def _of_variables(self, of_weights: AnyArray, power: int = 0) -> Array:
