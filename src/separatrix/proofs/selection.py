@@ -13,10 +13,10 @@ z_i' + 2 l2``, with ``h_i`` the least curvature of row i within this distance. J
 difference D has ``D'H D <= 2 gap`` if ``2 gap z_i'H^-1 z_i <= within^2`` for every row. Then
 ``D_j^2 <= 2 gap (H^-1)_jj``.
 
-If features are combinations of others, H is singular, and some more is used of a minimum. The sum of
-``slack_j |w*_j|`` is at most the gap, with slack_j the distance of the pull from its threshold t_j:
-for weights of 0, ``sum of (2 slack_j^2 / gap) D_j^2 <= 2 gap``. And ``sum of t_j |w*_j| <= J``, so
-that a ridge adds at most ``ridge * max of (2 J / t_j)^2`` to the gap.
+If features are combinations of others, H is singular, and some more is used of a minimum. The sum
+of ``slack_j |w*_j|`` is at most the gap, with slack_j the distance of the pull from its threshold
+t_j: for weights of 0, ``sum of (2 slack_j^2 / gap) D_j^2 <= 2 gap``. And ``sum of t_j |w*_j| <=
+J``, so that a ridge adds at most ``ridge * max of (2 J / t_j)^2`` to the 2 gap.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from scipy.linalg import lapack
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
-from ..numeric.tolerances import EPS
+from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
+from ..penalties.group_lasso import CLASSES
 from .curvature_ball import factor_rounding, lower_factor
 from .free_features import GRAM_ROUNDING
 from .gap import GapTracker
@@ -143,9 +144,8 @@ class NearbyMinimum:
         asked = LeastHessian(objective.loss, self.W, self.features, self.variables, within)
         (hessians,) = objective.source.total(asked)
         hessians /= objective.source.weight_sum
-        if self.joint and objective.intercept:  # as sums of the biases are arbitrary: equal ones
-            biases = slice(m - 1, None, m)
-            hessians[0, biases, biases] += 1.0 / len(self.W)
+        for shifted in self._with_known_sum.tolist():
+            hessians[0, shifted::m, shifted::m] += 1.0 / len(self.W)
         found, size = [], len(hessians[0])
         for number, hessian in enumerate(hessians):
             part = slice(number * size, (number + 1) * size)
@@ -163,6 +163,30 @@ class NearbyMinimum:
         return varies
 
     @cached_property
+    def _with_known_sum(self) -> Ints:
+        """For a joint loss, variables whose sum over the classes is known at a minimum.
+
+        The loss does not change if the weights of a feature, or the biases, are shifted for all
+        classes. The biases may have the sum of W. Groups over the classes have the sum 0.
+        """
+        if not self.joint:
+            return np.zeros(0, dtype=np.int64)
+        penalty, known = self.objective.penalty, np.zeros(len(self.variables.scale), dtype=np.bool_)
+        if penalty.groups == CLASSES:
+            thresholds = np.broadcast_to(penalty.thresholds, self.support.shape[1:])
+            known[:-1] = thresholds[self.features] > 0.0
+        known[-1] = self.objective.intercept
+        return np.flatnonzero(known)
+
+    @cached_property
+    def _square(self) -> float:
+        """Twice the gap, and the curvature in directions of a known sum."""
+        sums = self._of_variables(self.W[:, :-1], power=1).reshape(len(self.W), -1).sum(axis=0)
+        rounding = ROUNDED * np.abs(self._of_variables(self.W[:, :-1], power=1)).sum()
+        known = np.abs(sums[self._with_known_sum]) + rounding * self.joint
+        return 2.0 * self.proof.gap + float(np.sum(known**2)) / len(self.W)
+
+    @cached_property
     def _squares(self) -> Array:
         """Second derivative of the penalty by the variables of all classes, (k m,)."""
         diagonal = self.objective.penalty.diagonal(self.objective.shape)[:, :-1]
@@ -177,7 +201,7 @@ class NearbyMinimum:
         left = np.where(self.W[:, :-1] == 0.0, slack(self.proof), 0.0)
         roots = self._of_variables(left, power=-1)
         with np.errstate(over="ignore"):
-            found: Array = 2.0 * roots * (roots / self.proof.gap)
+            found: Array = 2.0 * roots * (roots / max(self.proof.gap, SMALLEST_NORMAL))
         return found
 
     @cached_property
@@ -213,11 +237,11 @@ class NearbyMinimum:
         """The region of some variables, given their second derivative; none if it is singular."""
         squares, sharp, largest = self._squares[at], self._sharp[at], self._largest[at]
         rounding = factor_rounding(hessian, squares) + self._unsure
-        factor, square = lower_factor(hessian, squares, rounding), 2.0 * self.proof.gap
+        factor, square = lower_factor(hessian, squares, rounding), self._square
         if factor is None:  # features are combinations of others, or nearly
             ridge = RIDGE * rounding * (largest > 0.0)
             factor = lower_factor(hessian, squares + sharp + ridge, rounding)
-            square = 2.0 * square + RIDGE * rounding * float(np.max(largest)) ** 2
+            square += 2.0 * self.proof.gap + RIDGE * rounding * float(np.max(largest)) ** 2
         if factor is None or not math.isfinite(square):
             return []
         inverse, _ = lapack.dtrtri(factor, lower=1)
