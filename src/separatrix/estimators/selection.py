@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..data import InMemory, Source
@@ -19,10 +17,8 @@ from ..solvers.dual.proximal_point import reduced_run
 from ..training.minimize import minimize
 from ..training.stopping import Stop
 from .certified import SAME, TINY
+from .minimizer import LossModel
 from .thresholds import SELECTION_PRODUCTS, SELECTION_READS, SELECTION_SHARE
-
-if TYPE_CHECKING:
-    from .sparse import SparseModel
 
 REFIT_TOL = 1e-11  # of a fit without a feature: its bound is to be above another minimum
 ALL_READS = 100  # of the rows, that a proof on request may take
@@ -39,10 +35,11 @@ def proven_in_fit(proof: GapTracker, W: Array) -> AnyArray:
 
 
 def _zeros(proof: GapTracker, W: Array) -> AnyArray:
-    return proven_zeros(proof) & (W[:, :-1] == 0.0)
+    zeros: AnyArray = proven_zeros(proof) & (W[:, :-1] == 0.0)
+    return zeros
 
 
-def check_selection(model: SparseModel) -> None:
+def check_selection(model: LossModel) -> None:
     """Check that more may be proven about the selection of a fitted model."""
     if model._own_objective or model.multilabel_:
         what = "its own objective" if model._own_objective else "several labels for a row"
@@ -59,7 +56,7 @@ def check_selection(model: SparseModel) -> None:
         )
 
 
-def proven_on_request(model: SparseModel, source: Source) -> AnyArray:
+def proven_on_request(model: LossModel, source: Source) -> AnyArray:
     """Which weights of the objective are proven not to be 0, given the rows of the fit."""
     features = model._features
     scaled = features is not None and features.standardization is not None
