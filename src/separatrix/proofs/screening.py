@@ -55,7 +55,8 @@ def slack(proof: GapTracker) -> Array:
     if penalty.smooth or proof.dual is None:
         return np.zeros(shape)
     left = penalty.thresholds - (1.0 + _rounding(penalty)) * _pulls(proof, proof.dual)
-    return np.broadcast_to(penalty.by_feature(np.maximum(left, 0.0)), shape)
+    found: Array = np.broadcast_to(penalty.by_feature(np.maximum(left, 0.0)), shape)
+    return found
 
 
 def _rounding(penalty: Penalty) -> float:
