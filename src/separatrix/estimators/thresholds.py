@@ -13,7 +13,7 @@ KERNEL_CACHE_MB = 200.0
 
 # The proof of `nonzero_` in a fit: products for each row, as a share of those of the fit's reads;
 # products in all that are always made; and reads of a fit whose rows are not in memory. Measured:
-# no speed but that of the proof, 0.05 to 0.25 of the processor time of a fit.
-SELECTION_SHARE = 8.0
+# no speed but that of the proof, 0.05 to 0.4 of the processor time of a fit.
+SELECTION_SHARE = 2.0
 SELECTION_PRODUCTS = 5e7
 SELECTION_READS = 12

@@ -42,7 +42,8 @@ from .least_hessian import FarthestScores, LeastHessian, has_least_hessian
 from .screening import slack
 
 FIRST = 20.0  # distance of scores tried first, in roots of twice the gap and of the variables
-MARGIN, WIDEST, MOST_ROUNDS = 1.5, 3.0, 4  # of larger distances: the curvature falls with them
+MARGIN, WIDEST = 1.5, 3.0  # of larger distances: the curvature falls with them
+FEW_ROUNDS, MOST_ROUNDS = 2, 4  # of distances: in a fit, and on request
 MOST_VARIABLES = 1024  # whose second derivative is computed
 ROUNDED = 16 * EPS  # relative rounding of a bound, and of a weight that is returned
 RIDGE = 4.0  # in units of the rounding of a second derivative
@@ -63,7 +64,8 @@ def proven_nonzeros(proof: GapTracker, W: Array, zeros: AnyArray, work: float = 
     left = (weights > 0.0) & ~proven
     if proof.objective.penalty.smooth or not left.any() or not near.affordable(work):
         return proven
-    return proven | (weights > (1.0 + ROUNDED) * near.bounds())
+    rounds = MOST_ROUNDS if work == np.inf else FEW_ROUNDS
+    return proven | (weights > (1.0 + ROUNDED) * near.bounds(rounds))
 
 
 def _ball(objective: Objective, gap: float) -> Array:
@@ -123,12 +125,15 @@ class NearbyMinimum:
             has_least_hessian(self.objective.loss) and most <= MOST_VARIABLES and products <= work
         )
 
-    def bounds(self) -> Array:
-        """Bounds on the differences of the weights, (k, d); infinite where nothing is known."""
+    def bounds(self, rounds: int) -> Array:
+        """Bounds on the differences of the weights, (k, d); infinite where nothing is known.
+
+        A round takes two sums over the rows.
+        """
         m = len(self.variables.scale)
         within, found = FIRST * math.sqrt(2.0 * self.proof.gap * m), self._by_weight([])
         with one_blas_thread(self.objective.source.n_rows * float(m) ** 2):
-            for _ in range(MOST_ROUNDS):
+            for _ in range(rounds):
                 regions = self._regions(within)
                 far = self._farthest(regions)
                 near = [region for region in regions if far[region.classes].max() <= within]
