@@ -38,6 +38,24 @@ SAME = 1e-9  # relative difference of J at which the rows are not those of the f
 TINY = 1e-12  # J of a perfect fit is only rounding
 
 
+@dataclass(frozen=True)
+class RowNames:
+    """How errors name the rows of a fit that are given once more."""
+
+    method: str
+    X: str
+    y: str
+    offset: str
+    otherwise: str
+    """What else to do with rows that are not taken."""
+
+
+TRAINING_ROWS = RowNames(
+    "certified", "X_train", "y_train", "train_offset",
+    "fit Dask collections with certify_predictions=True",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class CertifiedPredictions:
     """What is proven about the predictions of the exact minimum, row by row.
@@ -205,11 +223,13 @@ class CertifiedModel(LossModel):
             )
         return bounds
 
-    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Source:
+    def _rows_of_fit(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, names: RowNames = TRAINING_ROWS
+    ) -> Source:
         if is_dask(X):
             raise TypeError(
-                "certified takes arrays, sparse matrices or a source as X_train: fit Dask "
-                "collections with certify_predictions=True"
+                f"{names.method} takes arrays, sparse matrices or a source as {names.X}: "
+                f"{names.otherwise}"
             )
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
@@ -219,7 +239,7 @@ class CertifiedModel(LossModel):
                 source = reweighted(source, self.class_weight)
         else:
             if y is None:
-                raise ValueError("X_train needs the labels of its rows: pass y_train, too")
+                raise ValueError(f"{names.X} needs the labels of its rows: pass {names.y}, too")
             other = copy(self)  # whose attributes are overwritten
             source = other._source(
                 X, y, sample_weight, classes=self.classes_, reset=False, encode=False
@@ -228,12 +248,12 @@ class CertifiedModel(LossModel):
         if source.has_offset != self.uses_offset_:
             had, have = ("an", "no") if self.uses_offset_ else ("no", "an")
             raise ValueError(
-                f"the fit had {had} offset, and X_train has {have} offset: pass that of the fit as "
-                "train_offset"
+                f"the fit had {had} offset, and {names.X} has {have} offset: pass that of the fit "
+                f"as {names.offset}"
             )
         if not np.array_equal(source.classes, self.classes_):
             raise ValueError(
-                f"y_train has the labels {source.classes.tolist()!r}; expected those of the fit, "
+                f"{names.y} has the labels {source.classes.tolist()!r}; expected those of the fit, "
                 f"{self.classes_.tolist()!r}"
             )
         return source

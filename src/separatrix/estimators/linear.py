@@ -172,6 +172,13 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         the solver left are removed, and ``objective_`` and ``gap_`` are those of the resulting
         weights. (In the rare case that their gap would be above ``tol``, and larger than before,
         the weight stays, as ``selected_``.)
+    nonzero_ : array (k, d) of bool or None
+        Weights that are **proven** not to be 0 in any minimum, with the signs of ``coef_``; None if
+        ``gap_`` is None. With ``l2 > 0`` by the squares of the penalty, with ``l1`` also by the
+        curvature of the loss: for "logistic" (and softmax), "one_vs_rest_logistic", "squared" and
+        "squared_hinge". ``certify_selection`` proves more, from the rows of the fit.
+    selection_ : str
+        "proven" if ``zero_`` and ``nonzero_`` cover every weight, else "undecided".
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool

@@ -29,6 +29,7 @@ from ..features import RadialBasis
 from ..kernels import Linear, Precomputed
 from ..losses import get_loss
 from ..numeric.container import Damaged
+from ..numeric.dense import dense
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
 from ..penalties import Penalty
@@ -158,9 +159,7 @@ def _check_weights(estimator: Any) -> None:
         if hasattr(estimator, name):
             array(k)(name, getattr(estimator, name))
     _check_reading(estimator, getattr(estimator, "_reading", None), d)
-    zero = getattr(estimator, "_zero", None)
-    if zero is not None:
-        array(k, d, dtype=bool)("_zero", zero)
+    _check_selection(estimator, k, d)
     for features in (estimator._features, trace.features):
         if features is not None:
             _check_features(features, d)
@@ -181,6 +180,15 @@ def _check_weights(estimator: Any) -> None:
     bounds = getattr(estimator, "prediction_bounds_", None)
     if bounds is not None:
         _check_bounds(bounds, k, d)
+
+
+def _check_selection(estimator: Any, k: int, d: int) -> None:
+    """Check that weights proven to be 0 are 0, and weights proven not to be are not."""
+    for name, is_zero in (("_zero", True), ("_nonzero", False)):
+        found = getattr(estimator, name, None)
+        if found is not None:
+            array(k, d, dtype=bool)(name, found)
+            _expect(name, bool(np.all((dense(estimator.coef_)[found] == 0.0) == is_zero)))
 
 
 def _check_decision(estimator: LinearPredictor, found: Decision) -> None:

@@ -227,3 +227,10 @@ class Penalty(Registered, ABC):
     def on_features(self, features: Ints) -> Penalty:
         """The penalty restricted to these features."""
         return self
+
+    def without_feature(self, feature: int, n_features: int) -> Penalty | None:
+        """A penalty with the same value where the weight of this feature is 0, and above elsewhere.
+
+        So much above that the weight is 0 at every minimum; None if there is no such form.
+        """
+        return None

@@ -93,17 +93,17 @@ def chunks(ball: WeightBall, bias_unit: float, X: Any) -> Iterator[Array]:
         yield Z
 
 
-def lower_factor(gram: Array, has_bias: bool, n_rows: int) -> Array | None:
-    """A triangular factor whose square is at most ``gram + 2 I`` despite all rounding.
+def factor_rounding(gram: Array, penalty: Array, n_rows: int) -> float:
+    """Rounding error of a second derivative, a sum over rows in any order, and of its factor."""
+    size = float(np.trace(gram)) + float(np.sum(penalty))
+    return (n_rows + 16.0 * (len(gram) + OPERATIONS)) * EPS * size
 
-    ``gram`` is a sum over rows. A bias, the last variable, has no penalty. None if rounding leaves
-    nothing of the curvature.
+
+def lower_factor(gram: Array, penalty: Array, rounding: float) -> Array | None:
+    """A triangular factor whose square is at most ``gram + diag(penalty)`` despite all rounding.
+
+    None if rounding leaves nothing of the curvature.
     """
-    m = len(gram)
-    penalty = np.full(m, 2.0)
-    penalty[m - has_bias :] = 0.0
-    terms = n_rows + 16.0 * (m + OPERATIONS)  # whatever the order of the sums
-    rounding = terms * EPS * (float(np.trace(gram)) + 2.0 * m)
     H = gram + np.diag(penalty - rounding)
     if not np.isfinite(H).all():
         return None

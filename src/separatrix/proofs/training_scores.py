@@ -25,6 +25,7 @@ from .curvature_ball import (
     MOST_VALUES,
     MOST_VARIABLES,
     chunks,
+    factor_rounding,
     has_least_curvature,
     least_curvature,
     lower_factor,
@@ -204,13 +205,19 @@ class FittedWeights:
         for _ in range(MOST_ROUNDS):
             sums, least, present = self.source.total(LeastCurvature(self.loss, found))
             grams = (gram / self.source.weight_sum for gram in sums)
-            factors = [lower_factor(gram, self.intercept, len(rows.y)) for gram in grams]
+            factors = [self._factor(gram, len(rows.y)) for gram in grams]
             if any(factor is None for factor in factors):
                 break
             found = replace(found, factors=np.array(factors))
             if least > ENOUGH * present:
                 break
         return found
+
+    def _factor(self, gram: Array, n_rows: int) -> Array | None:
+        """A factor of the second derivative; a bias, the last variable, has no penalty."""
+        penalty = np.full(len(gram), 2.0)
+        penalty[len(gram) - self.intercept :] = 0.0
+        return lower_factor(gram, penalty, factor_rounding(gram, penalty, n_rows))
 
     def _centre(self) -> Array:
         """The mean row; without an intercept 0."""
