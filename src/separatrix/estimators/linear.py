@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
-from ..penalties import Penalty
+from ..penalties import Penalty, is_l2
 from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
@@ -141,11 +141,12 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         softmax, with X in memory. The loss is the cross-entropy: each row counts as a copy with
         each label, weighted by its probability, and ``classes_`` are the numbers from 0.
     bias_reduction : None, "mdypl" or "firth"
-        For the logistic loss of two classes, in place of a penalty: ``l2`` is then 0, leave it out.
-        The estimate is finite for every data set. "mdypl": labels are pulled towards 1/2, a convex
-        problem with a proof. "firth": the likelihood has Firth's penalty, ``log|I| / 2`` with the
-        expected information I; ``objective_`` is the negative of it divided by the rows, ``gap_``
-        is None, and predictions use ``intercept_flic_``. See docs/bias_reduction.md.
+        For the logistic loss, in place of a penalty: ``l2`` is then 0, leave it out. The estimate
+        is finite for every data set. "mdypl": labels of two classes are pulled towards 1/2, a
+        convex problem with a proof. "firth": the likelihood of two or more classes has Firth's
+        penalty, ``log|I| / 2`` with the expected information I; ``objective_`` is the negative of
+        it divided by the rows, ``gap_`` is None, and predictions use ``intercept_flic_``. See
+        docs/bias_reduction.md.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -194,9 +195,9 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
     intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
-    intercept_flic_ : array (1,)
+    intercept_flic_ : array (1,) or (k,)
         With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
-        probability of the training rows is the share of the larger class.
+        probabilities of the training rows are the shares of the classes.
     prediction_bounds_ : object
         What ``certified`` needs besides rows, after its first call or ``certify_predictions=True``.
     prior_shift_ : array (1,) or (k,)
@@ -363,6 +364,12 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         if self.soft_labels is not False:
             check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
+
+    @property
+    def _drops_first(self) -> bool:
+        # Without a penalty the features of a column must not sum to 1, like the intercept.
+        penalty = self._penalty()
+        return self.fit_intercept and is_l2(penalty) and penalty.l2 == 0.0
 
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss
