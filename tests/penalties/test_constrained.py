@@ -253,6 +253,12 @@ def test_bad_constraints_are_refused(given, message):
 def test_which_penalties_take_constraints():
     assert constrained(L2(0.5), low=(0.0,)).l2 == 0.5
     assert constrained(ElasticNet(0.5, 0.25, (2.0,)), high=(0.0,)).weights == (2.0,)
+
+    class Other(ElasticNet):
+        name = ""
+
+    with pytest.raises(ValueError, match="Other"):  # its formula may be another
+        constrained(Other(0.5), low=(0.0,))
     with pytest.raises(ValueError, match="GroupLasso"):
         constrained(GroupLasso(0.5), low=(0.0,))
 

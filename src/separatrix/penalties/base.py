@@ -65,6 +65,11 @@ class Penalty(Registered, ABC):
     constrains: bool = False
     """Whether some weights are not allowed."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "elastic" not in vars(cls):  # a subclass may have another formula
+            cls.elastic = False
+
     def __getstate__(self) -> dict[str, Any]:
         """Drop cached values: fitting must not change the hash of a parameter."""
         own = {field.name for field in fields(self)} if is_dataclass(self) else vars(self).keys()

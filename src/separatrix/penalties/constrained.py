@@ -331,7 +331,7 @@ class ConstrainedElasticNet(SparsityInducing):
 
 def constrained(penalty: Penalty, **constraints: Any) -> ConstrainedElasticNet:
     """The penalty with constraints, which are the fields of ``ConstrainedElasticNet``."""
-    if not vars(type(penalty)).get("elastic", False):  # a subclass may have another formula
+    if not penalty.elastic:
         raise ValueError(
             f"bounds and monotone cannot be combined with {type(penalty).__qualname__}(...), "
             "which is given by groups or penalty: use l1, l2 and penalty_weights"
