@@ -21,6 +21,8 @@ from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
 from .sparse import SparseModel
 
+CLOSE, MOST_ITERATIONS = 1e-12, 10_000  # tolerance and length of fits without a row
+
 
 class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
@@ -346,6 +348,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
             check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
 
+    def _single_penalty(self) -> Penalty:
+        return self._penalty()
+
+    def _single_fit(self, penalty: Penalty) -> LinearClassifier:
+        return single_fit(self, penalty)
+
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss
         if self.bias_reduction is not None:
@@ -357,3 +365,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
             loss, given, l1=self.l1, l2=self.l2, penalty_weights=self.penalty_weights,
             groups=self.groups,
         )  # fmt: skip
+
+
+def single_fit(model: Any, penalty: Penalty) -> LinearClassifier:
+    """A classifier like this one with a penalty, whose fit proves what its predictions are."""
+    return LinearClassifier(
+        model.loss, penalty=penalty, max_iter=MOST_ITERATIONS, tol=CLOSE,
+        standardize=model.standardize, fit_intercept=model.fit_intercept,
+        certify_predictions=True, class_weight=model.class_weight, n_jobs=model.n_jobs,
+    )  # fmt: skip

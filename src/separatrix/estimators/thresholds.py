@@ -1,4 +1,4 @@
-"""Sizes at which the estimators change their method: memory of the kernel perceptron."""
+"""Sizes at which the estimators change their method."""
 
 from __future__ import annotations
 
@@ -10,3 +10,9 @@ KERNEL_BLOCK_ROWS = 4096
 # Megabytes of kernel rows kept where they are expensive to recompute.
 # Measured: kernel-laplacian, 5.16; kernel-rbf, which goes by blocks, 1.00.
 KERNEL_CACHE_MB = 200.0
+
+# Rows are left out by Newton steps with square matrices of this many variables, the features and the
+# bias, times the classes of a joint loss; beyond, by fits without each row. Dense copies of the rows
+# have at most so many values, 2 GB.
+# Measured: no speed, memory is bounded.
+LEFT_OUT_VARIABLES, LEFT_OUT_VALUES = 2000, 1 << 28
