@@ -23,7 +23,7 @@ from ..certified import CertifiedModel
 from ..held_out import LeaveOneOutScores
 from ..sources import labels_of, reweighted
 from ..thresholds import LEFT_OUT_VALUES, LEFT_OUT_VARIABLES
-from . import newton
+from . import active_set, newton
 from .problem import HeldOutProblems, held_out_problems
 from .refits import Refits
 
@@ -124,9 +124,9 @@ class _LeftOut:
         """Everything, by Newton steps where these apply, then by fits."""
         n, k, changes = len(self.source.y), len(self.W), self._changes_problem
         with np.errstate(under="ignore"):
-            if self._by_newton:
+            if self._has_steps:
                 problem = held_out_problems(
-                    self.clf, self.loss, self.source, self._strengths, self.W
+                    self.clf, self.loss, self.source, self._strengths, self._start()
                 )
                 self._steps(problem, tol)
             self._fits(np.flatnonzero(~(self.error.max(axis=1) <= tol)), not changes)
@@ -149,6 +149,20 @@ class _LeftOut:
         """Whether the weights of other rows or the penalty depend on the row left out."""
         return self.clf.scale_ is not None or isinstance(self.clf.class_weight, str)
 
+    def _start(self) -> Array:
+        """Weights near the minimum of all rows: where there are kinks, as near as can be."""
+        if self.loss.smooth:
+            return self.W
+        refits = Refits(self.clf._single_fit, self.penalty, self.loss, self.given, True)
+        start: Array = refits.fitted(self.penalty, self.given)._minimum()
+        return start
+
+    @property
+    def _own_loss(self) -> Loss:
+        """The loss of one column of scores, or the joint one."""
+        column = self.loss.column_loss
+        return self.loss if column is None else column
+
     @property
     def _strengths(self) -> Array:
         d = self.source.n_features
@@ -156,12 +170,13 @@ class _LeftOut:
         return l2
 
     @property
-    def _by_newton(self) -> bool:
-        column = self.loss.column_loss
-        own: Loss = self.loss if column is None else column
-        joint = len(self.W) if column is None else 1
+    def _has_steps(self) -> bool:
+        """Whether rows can be left out from the fit to all, without fits."""
+        own = self._own_loss
+        joint = len(self.W) if self.loss.column_loss is None else 1
         variables = joint * (self.source.n_features + 1)
-        if not newton.has_newton_bound(own) or variables > LEFT_OUT_VARIABLES:
+        known = newton.has_newton_bound(own) or own.hinge_power is not None
+        if not known or variables > LEFT_OUT_VARIABLES:
             return False
         values = len(self.source.y) * (self.source.n_features + 1)
         if values > LEFT_OUT_VALUES:
@@ -173,14 +188,20 @@ class _LeftOut:
         return True
 
     def _steps(self, problem: HeldOutProblems, tol: float) -> None:
-        """Newton steps for each column of scores by itself, or for all together."""
-        parts = [newton.minima(each, tol) for each in problem.columns()]
+        """Steps for each column of scores by itself, or for all together."""
+        if self._own_loss.hinge_power is None:
+            parts = [newton.minima(each, tol) for each in problem.columns()]
+        else:
+            parts = [active_set.minima(each) for each in problem.columns()]
         u = np.concatenate([part.u for part in parts], axis=1)
         self.scores = np.concatenate([part.scores for part in parts], axis=1)
         self.error = np.concatenate([part.error for part in parts], axis=1)
         self.weights = problem.weights(u)
         exact = self.loss.constant_curvature is not None and problem.same_problem
-        self.method[:] = "closed form" if exact else "newton"
+        if self._own_loss.hinge_power is not None:
+            self.method[:] = "active set"
+        else:
+            self.method[:] = "closed form" if exact else "newton"
 
     def _fits(self, rows: AnyArray, same: bool) -> None:
         """Leave out rows by fits, unless Newton steps have a smaller error."""

@@ -76,7 +76,7 @@ class Refits:
         found = []
         for row in rows.tolist():
             kept[row] = False
-            clf = self._fitted(self.penalty, self.source.take(np.flatnonzero(kept)))
+            clf = self.fitted(self.penalty, self.source.take(np.flatnonzero(kept)))
             kept[row] = True
             found.append((clf._minimum(), *_interval(clf, self.source.take(np.array([row])))))
         if not found:
@@ -86,7 +86,7 @@ class Refits:
 
     def _unchanged(self, rows: Ints, share: float) -> RowScores:
         """Rows that are no support vectors, of some that leave this share of the weights."""
-        clf = self._fitted(self.penalty.with_l2(self.penalty.l2 * share), self.source)
+        clf = self.fitted(self.penalty.with_l2(self.penalty.l2 * share), self.source)
         taken = self.source.take(rows)
         low, high = _interval(clf, taken)
         sign = taken.y[:, None] if low.shape[1] == 1 else signs(taken.y, low)
@@ -97,7 +97,7 @@ class Refits:
         W = np.repeat(clf._minimum()[None], int(idle.sum()), axis=0)
         return RowScores(rows[idle], W, low[idle], high[idle], np.zeros(len(W), dtype=bool))
 
-    def _fitted(self, penalty: Penalty, source: InMemory) -> Any:
+    def fitted(self, penalty: Penalty, source: InMemory) -> Any:
         with warnings.catch_warnings(action="ignore"):  # the error bound shows what was reached
             return self.new(penalty).fit(source)
 
