@@ -155,14 +155,14 @@ class _System:
         )
 
     def without(self, row: int) -> _System:
-        """The same without a row."""
-        problem, c = self.problem, self.problem.c.copy()
+        """The same without a row, times the factor that keeps the penalty's."""
+        problem, c = self.problem, self.problem.c * (self.problem.c.sum() / self.problem.rest[row])
         factor = float(problem.factor[row])
         if factor != 1.0:
             c[problem.number == problem.number[row]] *= factor
         c[row] = 0.0
         D = problem.stiffness if problem.own_stiffness is None else problem.own_stiffness[row]
-        return replace(self, c=c, stiffness=float(problem.rest[row]) * D, present=c > 0.0)
+        return replace(self, c=c, stiffness=float(problem.c.sum()) * D, present=c > 0.0)
 
     def towards(self, end: _System, t: float) -> _System:
         """The system on the way to another one."""
@@ -189,7 +189,7 @@ class _System:
             found = self.slacks(side)
             if found is None:
                 return None
-            wrong = found.values < 0.0
+            wrong = found.values < -ROUNDING
             if not wrong.any():
                 return self._verified(side, found.x)
             rows, to = found.rows[wrong], found.to[wrong]
@@ -209,7 +209,7 @@ class _System:
             return None
         off = np.flatnonzero((side != ON) & self.present)
         away = (self.signed[off] @ x[:m] - self.target[off]) * side[off]
-        unit = np.maximum(self.c[on], EPS)
+        unit = np.maximum(self.problem.c[on], EPS)
         beta = x[m:]
         values = np.concatenate([away, beta / unit, (self.c[on] - beta) / unit])
         across = np.full(len(off), ON) if self.power == 1 else -side[off]
