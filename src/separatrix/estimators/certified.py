@@ -160,7 +160,7 @@ class CertifiedModel(LossModel):
         low, high = found.low, found.high
         if self._columns is None:
             low, high = low[:, 0], high[:, 0]
-        loss = self._likelihood()
+        loss = self.trace_.loss
         if not hasattr(loss, "probability"):
             return CertifiedPredictions(labels, decided, low, high, None, None)
         return CertifiedPredictions(labels, decided, low, high, *probability_bounds(loss, found))

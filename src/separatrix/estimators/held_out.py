@@ -166,7 +166,9 @@ class LeaveOneOutScores:
                 f"X has {rows.shape[1]} features, but the held-out fits have weights for "
                 f"{self.coef.shape[2]}"
             )
-        added = 0.0 if offset is None else check_offset(offset, rows.shape[0], self._columns.shape[1])
+        added = (
+            0.0 if offset is None else check_offset(offset, rows.shape[0], self._columns.shape[1])
+        )
         if offset is None and self.uses_offset:
             raise ValueError("the fit had an offset, and its scores are wrong without: pass offset")
         larger = self._larger_margins(rows.as_matrix(), added, np.flatnonzero(present))

@@ -11,8 +11,8 @@ KERNEL_BLOCK_ROWS = 4096
 # Measured: kernel-laplacian, 5.16; kernel-rbf, which goes by blocks, 1.00.
 KERNEL_CACHE_MB = 200.0
 
-# Rows are left out by Newton steps with square matrices of this many variables, the features and the
-# bias, times the classes of a joint loss; beyond, by fits without each row. Dense copies of the rows
-# have at most so many values, 2 GB.
+# Rows are left out without fits while square matrices have this many variables: the features and
+# the bias, times the classes of a joint loss. Dense copies of the rows have at most so many values,
+# 2 GB; beyond, leave_one_out asks for a sample.
 # Measured: no speed, memory is bounded.
 LEFT_OUT_VARIABLES, LEFT_OUT_VALUES = 2000, 1 << 28

@@ -32,8 +32,9 @@ class Loss(Registered):
     """Cost of a wrong answer for each sample, given the true labels and the scores.
 
     Solvers and proofs check what a loss can do, not which class it is. The attributes below are
-    trusted. ``homogeneous``, ``log_likelihood``, ``dual_range``, ``constant_curvature``,
-    ``falling_curvature`` and ``hinge_power`` are not inherited by a subclass that changes the formula.
+    trusted. ``homogeneous``, ``log_likelihood``, ``hinge_power``, ``dual_range``,
+    ``constant_curvature`` and ``falling_curvature`` are not inherited by a subclass that changes
+    the formula.
 
     See Also
     --------

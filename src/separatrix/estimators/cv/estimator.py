@@ -14,7 +14,8 @@ from ...training.loop import Callback
 from ...training.stopping import Stop
 from ..base import AllOrNothing, FitSettings
 from ..foreign_parameters import translating
-from ..linear import LinearClassifier, single_fit
+from ..left_out.refits import fit_alone
+from ..linear import LinearClassifier
 from .candidates import tried_penalty
 from .cross_validated import CrossValidated
 from .results import doubts
@@ -291,7 +292,7 @@ class LinearClassifierCV(CrossValidated):
         return L2(self.l2_)
 
     def _single_fit(self, penalty: Penalty) -> LinearClassifier:
-        return single_fit(self, penalty)
+        return LinearClassifier(**fit_alone(self, penalty))
 
     @property
     def _scoring(self) -> Any:

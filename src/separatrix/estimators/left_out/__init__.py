@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -102,7 +102,9 @@ def leave_one_out(
             "penalty, so that no error would be proven; use loss='logistic', 'squared', "
             "'squared_hinge' or, without penalty_weights, 'hinge'"
         )
-    source = given if clf.class_weight is None else as_arrays(reweighted(given, clf.class_weight))
+    source = given
+    if clf.class_weight is not None:
+        source = as_arrays(cast(InMemory, reweighted(given, clf.class_weight)))
     _check_reached(clf, source)
     return _LeftOut(clf, given, source).result(tol)
 

@@ -5,22 +5,21 @@ each row, the score of the row there, and a bound on its error, which is that of
 
 Algorithm: at the minimum, rows are inside the margin (m < 1), outside (m > 1) or, for p = 1, on it
 (m = 1, with a dual variable from 0 to their weight). These sets determine the minimum by linear
-equations. For p = 1, with beta_j the dual variables of the rows on the margin, weights c_j, and ``C D``
-the second derivative of the penalty:
+equations. For p = 1, with beta_j the dual variables of the rows on the margin, weights c_j, and
+``C D`` the second derivative of the penalty:
 
-    C D u - sum_on beta_j y_j z_j = sum_in c_j y_j z_j,     y_j z_j.u = 1  for the rows on the margin
+    C D u - sum_on beta_j y_j z_j = sum_in c_j y_j z_j,     y_j z_j.u = 1 for the rows on it
 
-For p = 2, ``(C D + sum_in 2 c_j z_j z_j') u = sum_in 2 c_j y_j z_j``. Without a row the sets are
-nearly those of the fit to all: rows that contradict their set move, all at once, and if that does
-not end, the worst one alone. A row outside the margin changes nothing where its removal leaves the
-penalty alone; this is the same system, then.
+For p = 2, ``(C D + sum_in 2 c_j z_j z_j') u = sum_in 2 c_j y_j z_j``. The weights of the problem of
+all rows change linearly into those of the problem without a row. On this path the sets stay the
+same until a row reaches the end of its set: there it moves. Up to rounding, few rows move.
 
-The bound: an approximate inverse R of the system M with ``|I - R M| <= eta < 1`` bounds the distance
-of the computed solution x from the exact one by ``|R r| / (1 - eta)``, with r the residual of x,
-including its rounding (Krawczyk; Rump). If every row is strictly in its set for all solutions within
-that distance, the exact solution meets the conditions of the minimum. Then it is the minimum, and the
-bound holds. Otherwise there is no bound: rows on a kink of several solutions, for example, and biases
-that are free in an interval.
+The bound: an approximate inverse R of the system M with ``|I - R M| <= eta < 1`` bounds the
+distance of the computed solution x from the exact one by ``|R r| / (1 - eta)``, with r the residual
+of x, including its rounding (Krawczyk; Rump). If every row is strictly in its set for all solutions
+within that distance, the exact solution meets the conditions of the minimum. Then it is the
+minimum, and the bound holds. Otherwise there is no bound: for equal rows on the margin, for
+example, and where the bias is free in an interval.
 
 Cauwenberghs and Poggio, Incremental and decremental support vector machine learning, 2000. Rump,
 Verification methods: rigorous results using floating-point arithmetic, 2010.
@@ -39,7 +38,11 @@ from .newton import NewtonResult
 from .problem import HeldOutProblems
 
 MOST_MOVES = 200  # of rows to other sets, on the way to the minimum without a row
-NEAR = 1e-7, 1e-5, 1e-3  # margins this close to 1 are on the margin at first: one guess after another
+NEAR = (
+    1e-7,
+    1e-5,
+    1e-3,
+)  # margins this close to 1 are on the margin at first: one guess after another
 ROUNDING = 1e-12  # of a slack, relative to a margin of 1 or to the weight of a row
 MOST_ETA = 0.1  # of ``|I - R M|``: above, the inverse is too inaccurate
 OPERATIONS = 40  # roundings of a result besides one per added term, at most
@@ -79,11 +82,12 @@ def _followed(start: _System, end: _System, side: AnyArray) -> _Solution | None:
         before = start.towards(end, low).slacks(side)
         if before is None:
             return None
-        high, at = 1.0, low
+        high, mover, after = 1.0, 0, before
         for _ in range(MOST_MOVES):
-            after = start.towards(end, high).slacks(side)
-            if after is None:
+            found = start.towards(end, high).slacks(side)
+            if found is None:
                 return None
+            after = found
             failing = after.values < -ROUNDING
             if not failing.any():
                 break
@@ -108,7 +112,7 @@ class _Slacks(NamedTuple):
 
     x: Array
     """u, and the dual variables of the rows on the margin."""
-    values: Array
+    values: AnyArray
     """Negative for rows that contradict their set."""
     rows: Ints
     to: AnyArray
@@ -150,9 +154,7 @@ class _System:
         target = 1.0 - problem.y * problem.offset[:, 0]
         signed = problem.y[:, None] * problem.Z
         stiffness = problem.c.sum() * problem.stiffness
-        return cls(
-            power, problem.Z, signed, target, problem.c, stiffness, problem.c > 0.0, problem
-        )
+        return cls(power, problem.Z, signed, target, problem.c, stiffness, problem.c > 0.0, problem)
 
     def without(self, row: int) -> _System:
         """The same without a row, times the factor that keeps the penalty's."""
@@ -211,7 +213,7 @@ class _System:
         away = (self.signed[off] @ x[:m] - self.target[off]) * side[off]
         unit = np.maximum(self.problem.c[on], EPS)
         beta = x[m:]
-        values = np.concatenate([away, beta / unit, (self.c[on] - beta) / unit])
+        values: AnyArray = np.concatenate([away, beta / unit, (self.c[on] - beta) / unit])
         across = np.full(len(off), ON) if self.power == 1 else -side[off]
         to = np.concatenate([across, np.full(len(on), OUTSIDE), np.full(len(on), INSIDE)])
         return _Slacks(x, values, np.concatenate([off, on, on]), to)

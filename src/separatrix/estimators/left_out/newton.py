@@ -5,18 +5,18 @@ Input: losses whose second derivative is constant, or falls at most by the facto
 scores change by t (logistic, softmax), and the weights u_0 of the fit. Output: u without each row,
 the score of the row there, and a bound on its distance from the score at the exact minimum.
 
-Algorithm: H is the second derivative of the sum of all rows and of the penalty at u_0. In a basis V
-with ``V'HV = I`` in which the penalty is diagonal, too, another C_i changes a diagonal matrix; to
+Algorithm: H is the second derivative of the sum of all rows and of the penalty at u_0. In a basis
+V with ``V'HV = I`` in which the penalty is diagonal, too, another C_i changes a diagonal matrix; to
 remove row i changes it by the rank of its scores (Sherman, Morrison and Woodbury). Steps with this
 matrix, H_i, and the exact gradient g converge to the minimum, quickly if H_i is close to the second
 derivative there. For a quadratic loss, one step is the closed form (PRESS).
 
-The bound: let t be the largest change of a score from u_0 to u, ``|v|`` the norm by H_i, ``lam`` that
-of g by the inverse of H_i, M the largest norm of a score as a function of u, and q at most the
+The bound: let t be the largest change of a score from u_0 to u, ``|v|`` the norm by H_i, ``lam``
+that of g by the inverse of H_i, M the largest norm of a score as a function of u, and q at most the
 factors of S_i compared with those of H_i. On the segment to the minimum u + v, the second
 derivative is at least ``q exp(-t - M |v| s) H_i``. Integrated, ``q exp(-t) (1 - exp(-M |v|)) / M <=
-lam``, so that ``|v| <= -log(1 - M lam exp(t) / q) / M``; for a quadratic ``|v| <= lam / q``. A score
-changes by at most its norm times that. ``lam`` includes the rounding of the gradient.
+lam``, so that ``|v| <= -log(1 - M lam exp(t) / q) / M``; for a quadratic ``|v| <= lam / q``. A
+score changes by at most its norm times that. ``lam`` includes the rounding of the gradient.
 
 Bach, Self-concordant analysis for logistic regression, 2010. Allen 1974 (PRESS).
 """
@@ -37,7 +37,9 @@ from ...numeric.types import AnyArray, Array, Ints
 from .problem import HeldOutProblems
 
 MOST_STEPS = 30  # of a row
-MIN_CONTRACTION = 0.7  # of the remaining error by a step: rows that converge more slowly are given up
+MIN_CONTRACTION = (
+    0.7  # of the remaining error by a step: rows that converge more slowly are given up
+)
 MIN_REMAINDER = 1e-6  # of the curvature along a row after it is removed: below is rounding
 INACCURATE = 1e-6  # error of V'HV = I at which the basis is not used
 OPERATIONS = 40  # roundings of a result besides one per added term, at most
@@ -101,13 +103,13 @@ class _Removal:
         k, m = problem.start.shape
         scores = Z @ problem.start.T + problem.offset
         curvature = _curvature(loss, problem.y, scores) * c[:, None, None]
-        H = np.empty((k, m, k, m))
+        blocks = np.empty((k, m, k, m))
         for a in range(k):
             for b in range(a + 1):
-                H[a, :, b] = (Z * curvature[:, a, b, None]).T @ Z
-                H[b, :, a] = H[a, :, b].T
+                blocks[a, :, b] = (Z * curvature[:, a, b, None]).T @ Z
+                blocks[b, :, a] = blocks[a, :, b].T
         penalty = np.tile(c.sum() * problem.stiffness, k)
-        H = H.reshape(k * m, k * m)
+        H = blocks.reshape(k * m, k * m)
         H[np.diag_indices(k * m)] += penalty
         if k > 1 and problem.intercept:  # biases may be shifted together: any curvature will do
             biases = np.arange(m - 1, k * m, m)
@@ -289,7 +291,7 @@ class _Batch:
     def error(
         self, at: Ints, gradient: Array, change: Array, rounding: Array, u: Array
     ) -> tuple[Array, Array, Array]:
-        """Bounds on the errors of the scores, (R, k); norms of the gradient, and of its rounding."""
+        """Bounds on the errors of the scores, (R, k); norms of the gradient and of its rounding."""
         removal = self.removal
         g = gradient.reshape(len(at), -1) @ removal.basis
         lam = np.sqrt(np.maximum(np.sum(g * self._solved(at, g), axis=1), 0.0))

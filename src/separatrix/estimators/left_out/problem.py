@@ -59,7 +59,7 @@ class HeldOutProblems:
 
     @property
     def intercept(self) -> bool:
-        return self.Z.shape[1] > len(self.scale)
+        return bool(self.Z.shape[1] > len(self.scale))
 
     @property
     def same_problem(self) -> bool:

@@ -26,7 +26,17 @@ from ...losses.one_vs_rest import signs
 from ...numeric.types import AnyArray, Array, Ints
 from ...penalties import Penalty
 
+CLOSE, MOST_ITERATIONS = 1e-12, 10_000  # tolerance and length of fits without a row
 FEW = 2  # rows of equal weight: as many fits decide about them one by one
+
+
+def fit_alone(model: Any, penalty: Penalty) -> dict[str, Any]:
+    """Parameters of a classifier like this one, whose fit proves what its predictions are."""
+    return {
+        "loss": model.loss, "penalty": penalty, "max_iter": MOST_ITERATIONS, "tol": CLOSE,
+        "standardize": model.standardize, "fit_intercept": model.fit_intercept,
+        "certify_predictions": True, "class_weight": model.class_weight, "n_jobs": model.n_jobs,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
