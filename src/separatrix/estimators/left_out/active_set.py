@@ -110,7 +110,7 @@ def _followed(start: _System, end: _System, side: AnyArray) -> _Solution | None:
 class _Slacks(NamedTuple):
     """Distances from the ends of the sets, for the minimum that these determine."""
 
-    x: Array
+    x: AnyArray
     """u, and the dual variables of the rows on the margin."""
     values: AnyArray
     """Negative for rows that contradict their set."""
@@ -206,13 +206,13 @@ class _System:
         m, on = len(self.stiffness), np.flatnonzero(side == ON)
         M, right = self._equations(side, on)
         try:
-            x = np.linalg.solve(M, right)
+            x: AnyArray = np.linalg.solve(M, right)
         except np.linalg.LinAlgError:
             return None
         off = np.flatnonzero((side != ON) & self.present)
         away = (self.signed[off] @ x[:m] - self.target[off]) * side[off]
         unit = np.maximum(self.problem.c[on], EPS)
-        beta = x[m:]
+        beta: AnyArray = x[m:]
         values: AnyArray = np.concatenate([away, beta / unit, (self.c[on] - beta) / unit])
         across = np.full(len(off), ON) if self.power == 1 else -side[off]
         to = np.concatenate([across, np.full(len(on), OUTSIDE), np.full(len(on), INSIDE)])

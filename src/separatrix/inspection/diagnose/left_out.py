@@ -46,10 +46,10 @@ def influential_rows(
 
     Scales and class weights are those of all rows. ``numbers`` are those of the rows as given.
     """
-    n, k, d = len(objective.in_memory.y), *clf.coef_.shape
+    n, (k, d) = len(objective.in_memory.y), objective.shape
     loss = objective.loss
     smooth = loss.convex and (is_squared(loss) or loss.log_likelihood)
-    if not smooth or n > MOST_ROWS or n * (k * (d + 1)) ** 2 > MOST_WORK or not clf.converged_:
+    if not smooth or n > MOST_ROWS or n * (k * d) ** 2 > MOST_WORK or not clf.converged_:
         return None
     plain = copy(clf)
     plain.class_weight, plain.standardize, plain._features = None, False, None
