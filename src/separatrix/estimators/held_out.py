@@ -36,8 +36,8 @@ class LeaveOneOutScores:
         without the row, including rounding. Infinite where nothing is proven.
     method : array (n,) of str
         How the row was left out: "closed form" (least squares, exact up to rounding), "newton"
-        (Newton steps), "unchanged" (the row is no support vector: the minimum without it is the
-        same) or "refit" (a fit without it).
+        (Newton steps), "active set" (linear equations, of hinges), "unchanged" (the row is no
+        support vector: the minimum without it is the same) or "refit" (a fit without it).
     coef : array (n, k, d)
         ``coef_`` of the fit without each row; one row of weights for two classes.
     intercept : array (n, k)
@@ -74,8 +74,8 @@ class LeaveOneOutScores:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = LinearClassifier(l2=1e-3, standardize=True).fit(X, y)
     >>> held_out = leave_one_out(clf, X, y)
-    >>> bool(held_out.error.max() < 1e-5), held_out.most_influential(3).tolist()
-    (True, [297, 38, 135])
+    >>> bool(held_out.error.max() < 1e-4), held_out.most_influential(3).tolist()
+    (True, [297, 213, 40])
     """
 
     scores: Array

@@ -36,10 +36,8 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from .problem import HeldOutProblems
 
-MOST_STEPS = 30  # of a row
-MIN_CONTRACTION = (
-    0.7  # of the remaining error by a step: rows that converge more slowly are given up
-)
+MOST_STEPS = 100  # of a row
+MIN_CONTRACTION = 0.9  # of the remaining error by a step: slower rows are given up
 MIN_REMAINDER = 1e-6  # of the curvature along a row after it is removed: below is rounding
 INACCURATE = 1e-6  # error of V'HV = I at which the basis is not used
 OPERATIONS = 40  # roundings of a result besides one per added term, at most
