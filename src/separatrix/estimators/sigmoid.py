@@ -22,6 +22,7 @@ from ..numeric.types import AnyArray, Array
 
 MOST_STEPS = 200  # of Newton's method, which takes about ten
 ENOUGH = 1e-14  # relative decrease that Newton's method expects at the end
+ROUNDING = 1e-14  # relative deviation of scores: up to this, they are equal
 SHORTEST_STEP = 1e-10  # share of a Newton step, before no progress is possible
 
 
@@ -91,7 +92,7 @@ def fitted_sigmoid(positive: AnyArray, scores: Array, weights: Array) -> tuple[f
     mean = float(c @ scores)
     spread = float(np.sqrt(c @ (scores - mean) ** 2))
     constant = Logistic().score_at(float(c @ t))
-    if not spread > 0.0:
+    if not spread > ROUNDING * float(np.abs(scores).max()):
         return 0.0, constant
     z = np.column_stack([(scores - mean) / spread, np.ones(len(scores))])
     v = _minimum(z, t, c, np.array([0.0, constant]))
