@@ -28,6 +28,8 @@ NEEDS_COMPLETE_FIT = (
 class HeldOutProbability(SparseModel):
     """A minimiser of a loss that may fit probabilities to the scores of rows left out."""
 
+    sigmoid_: Array
+
     def _check_probability(self, loss: Loss, penalty: Penalty) -> None:
         """Refuse ``probability="loo"`` where rows cannot be left out, before the fit."""
         checks.choice("probability", self.probability, ("loo",))

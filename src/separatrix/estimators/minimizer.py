@@ -73,7 +73,6 @@ class LossModel(LinearModel):
     gap_: float | None
     solver_: Solver
     _runaway: Runaway | None
-    sigmoid_: Array
     probability: str | None = None
     _takes_labels = True
 
@@ -261,9 +260,8 @@ class LossModel(LinearModel):
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
         """Probabilities, or their logarithms, by scores of ``decision_function``."""
         loss = self._likelihood()
-        if "sigmoid_" in self.__dict__:
-            sigmoids = Sigmoids(cast(Loss, loss), self.sigmoid_)
-            loss, scores = sigmoids.model, sigmoids.logits(scores)
+        if isinstance(loss, Sigmoids):
+            scores, loss = loss.logits(scores), loss.model
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability_at(scores))
         of = getattr(loss, kind)

@@ -262,7 +262,7 @@ def test_conformal_sets_refuse_what_has_no_guarantee():
 @pytest.mark.parametrize("per_class", [False, True])
 def test_conformal_sets_contain_the_label_often_enough(per_class):
     """At least 1 - 2 alpha, less four standard deviations of the binomial distribution."""
-    alpha, trials, new = 0.2, 150, 20
+    alpha, trials, new = 0.2, 80, 20
     hits, count = np.zeros(2), np.zeros(2)
     for seed in range(trials):
         X, y = table(seed, n=40 + new, noise=1.5)

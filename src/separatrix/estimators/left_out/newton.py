@@ -66,7 +66,7 @@ def minima(problem: HeldOutProblems, tol: float) -> NewtonResult:
     n, k, m = len(problem.y), *problem.start.shape
     found = NewtonResult(np.empty((n, k, m)), np.empty((n, k)), np.full((n, k), np.inf))
     with one_blas_thread(float(n) * m * max(m, min(n, BATCH_VALUES // n + 1))):
-        removal = _Removal.of(problem)
+        removal = _RowRemoval.of(problem)
         if removal is None:
             found.u[:] = problem.start
             found.scores[:] = problem.Z @ problem.start.T + problem.offset
@@ -77,7 +77,7 @@ def minima(problem: HeldOutProblems, tol: float) -> NewtonResult:
 
 
 @dataclass(frozen=True)
-class _Removal:
+class _RowRemoval:
     """What the removals of all rows share."""
 
     problem: HeldOutProblems
@@ -95,7 +95,7 @@ class _Removal:
     """M for all rows."""
 
     @classmethod
-    def of(cls, problem: HeldOutProblems) -> _Removal | None:
+    def of(cls, problem: HeldOutProblems) -> _RowRemoval | None:
         """None if rounding prevents an accurate basis."""
         loss, Z, c = problem.loss, problem.Z, problem.c
         k, m = problem.start.shape
@@ -171,7 +171,7 @@ class _Removal:
 class _Batch:
     """Some rows, each left out by itself."""
 
-    removal: _Removal
+    removal: _RowRemoval
     rows: Ints
     jacobian: Array
     """B, of the scores of each row, (R, k, km)."""
@@ -189,7 +189,7 @@ class _Batch:
     """q of each row, (R,)."""
 
     @classmethod
-    def of(cls, removal: _Removal, rows: Ints) -> _Batch:
+    def of(cls, removal: _RowRemoval, rows: Ints) -> _Batch:
         problem = removal.problem
         B, J = removal.jacobians(rows), removal.roots[rows]
         relative = problem.rest[rows] / problem.c.sum()
