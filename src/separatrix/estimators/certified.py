@@ -21,6 +21,7 @@ from ..penalties import Penalty
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
+from ..proofs.units import seen_weights
 from ..proofs.weight_ball import reach_of, with_all_features
 from ..rows import Rows, concatenate_rows, host_rows_of, rows_of
 from ..training.minimize import Result
@@ -78,6 +79,10 @@ class CertifiedPredictions:
     score_high: Array
     probability_low: Array | None
     probability_high: Array | None
+
+    def __repr__(self) -> str:
+        """How many labels are proven, not all arrays."""
+        return f"<CertifiedPredictions: {int(self.decided.sum())} of {len(self.decided)} labels>"
 
 
 class CertifiedModel(LossModel):
@@ -139,6 +144,12 @@ class CertifiedModel(LossModel):
                 "certified labels are those with the largest score, but set_decision set costs for "
                 "more than two classes: remove them with set_decision()"
             )
+        given = {"y_train": y_train, "sample_weight": sample_weight, "train_offset": train_offset}
+        alone = [name for name, value in given.items() if value is not None and X_train is None]
+        if alone:
+            raise ValueError(
+                f"{alone[0]} belongs to the rows of the fit: pass them as X_train, too"
+            )
         if X_train is not None:
             bounds = self._bounds_from(X_train, y_train, sample_weight, train_offset)
         elif "prediction_bounds_" in self.__dict__:
@@ -191,9 +202,11 @@ class CertifiedModel(LossModel):
         if features is not None and features.occupied is not None:
             n_features = len(features.occupied)
         reach = with_all_features(reach_of(self.trace_.penalty, n_features, features), features)
-        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.fit_intercept)
-        bounds, value = fitted.checked_bounds(self.gap_ or 0.0)
-        if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY:
+        # Of the fit: parameters may have been set since.
+        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.trace_.fit_intercept)
+        bounds, mean_loss, error = fitted.checked_bounds(self.gap_ or 0.0)
+        value = mean_loss + self.trace_.penalty.value(seen_weights(W, features))
+        if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY + error:
             raise ValueError(
                 f"the objective on these rows is {value:.9g}, but the fit reached "
                 f"{self.objective_:.9g}: pass the X, y, sample_weight and offset of the fit as "
@@ -301,13 +314,16 @@ class CertifiedModel(LossModel):
                 f"Stop(certify=X) is not for fits with {what}: fit with a smaller tol, and see "
                 "which labels certified(X) proves"
             )
-        if isinstance(given, Source):
-            rows = given
-        else:
-            parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
-            X = concatenate_rows(parts)
-            rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
-        check_features(rows, source.n_features, type(self).__name__)
+        try:
+            if isinstance(given, Source):
+                rows = given
+            else:
+                parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
+                X = concatenate_rows(parts)
+                rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
+            check_features(rows, source.n_features, type(self).__name__)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"the rows of Stop(certify=...): {error}") from error
         return replace(settings, stop=replace(settings.stop, certify=rows))
 
     def _finish(self, objective: Objective, result: Result) -> None:

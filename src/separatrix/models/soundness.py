@@ -31,6 +31,7 @@ from ..losses import get_loss
 from ..numeric.container import Damaged
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
+from ..penalties import Penalty
 from ..proofs.prediction_bounds import PredictionBounds
 from ..solvers.online_state import expected_online_state
 from ..training.trace import Trace
@@ -270,8 +271,17 @@ def _check_features(found: FeatureMap, d: int) -> None:
         array(d + 1)("_features.scale", scaling.scale)
         _expect("_features", _is_finite(scaling.mean) and _is_finite(scaling.scale))
         _expect("_features", bool(scaling.scale.min() > 0.0))
+    if found.within is not None:
+        _check_penalty("_features", found.within, d)
     if occupied is not None:
         _expect("_features", len(occupied) > 0 and _are_indices(occupied, d))
+
+
+def _check_penalty(name: str, penalty: Penalty, d: int) -> None:
+    """Check for one entry for every feature."""
+    for field in ("weights", "groups", "low", "high", "units"):
+        of_features = getattr(penalty, field, None)
+        _expect(name, not isinstance(of_features, tuple) or len(of_features) == d)
 
 
 def _check_trace(trace: Trace, k: int, d: int) -> None:
@@ -279,9 +289,7 @@ def _check_trace(trace: Trace, k: int, d: int) -> None:
     features = trace.features
     seen = d if features is None or features.occupied is None else len(features.occupied)
     array(k, seen + 1)("trace_.start", trace.start)
-    for name in ("weights", "groups"):  # of a penalty: one entry for every feature
-        of_features = getattr(trace.penalty, name, None)
-        _expect("trace_", not isinstance(of_features, tuple) or len(of_features) == seen)
+    _check_penalty("trace_", trace.penalty, seen)
     _expect("trace_", trace.parts is None or 1 <= trace.parts <= MOST_COUNT)
     if trace.state is not None and trace.solver.by_row:
         average = bool(getattr(trace.solver, "average", False))

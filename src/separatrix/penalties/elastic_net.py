@@ -33,6 +33,7 @@ class ElasticNet(SparsityInducing):
     """
 
     name = "elastic_net"
+    elastic = True
 
     def rest(self, W: Array) -> Array:
         """``l1 * p_j * |w_j|``."""

@@ -37,6 +37,9 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     radius = np.sqrt(2.0 * curvature * proof.gap)
     if not np.isfinite(radius):
         return nothing
+    if penalty.constrains:
+        error = radius * spread + ROUNDING * np.sqrt(len(nothing)) * size
+        return penalty.zero_within(-proof.dual, (1.0 + ROUNDING) * error)
     # For groups over the classes, the error of each class's mean follows from its own alphas.
     spread, size = (penalty.lengths(of_features[None]) for of_features in (spread, size))
     rounding = ROUNDING + penalty.rounding_of_lengths

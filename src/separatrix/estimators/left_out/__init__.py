@@ -23,6 +23,7 @@ from ..certified import CertifiedModel
 from ..held_out import LeaveOneOutScores
 from ..sources import labels_of, reweighted
 from ..thresholds import LEFT_OUT_VALUES, LEFT_OUT_VARIABLES
+from ..weight_constraints import asked_for
 from . import active_set, newton
 from .problem import HeldOutProblems, held_out_problems
 from .refits import Refits
@@ -245,6 +246,8 @@ def refusal(clf: Any, loss: Loss, penalty: Penalty) -> str:
         return f"bias_reduction={clf.bias_reduction!r} has no penalty: fit with l2"
     if getattr(clf, "soft_labels", False):
         return "rows with soft labels count as several rows: fit to labels"
+    if asked := asked_for(clf):
+        return f"weights without a row are not bounded by {asked}: fit without it"
     if clf.prior_correction:
         return "prior_correction=True shifts the intercept after the fit: set it to False"
     if clf.device not in (None, "cpu"):
