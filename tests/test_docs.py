@@ -102,6 +102,11 @@ def test_the_page_on_separability(capsys):
             ("worst texture", "optimal 0.98", "{'linearclassifier__loss': 'logistic'}"),
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            "leave_one_out",
+            ("[297 213  40]\n0.9\n", "0.903 [0.96  0.803]\n0.894 [0.882 0.915]"),
+            marks=pytest.mark.slow,
+        ),
         ("losses", ("hinge          0.972 optimal in", "tol None")),
         ("solvers", ("0.120882 optimal after 6\nLBFGS", "Newton cannot minimise 'hinge'")),
         ("penalties", ("0.01 0.57 0.981",)),
@@ -131,7 +136,7 @@ def test_no_page_has_code_that_is_not_run():
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
         "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
         "reproducibility", "sparse_models", "decision", "inference", "bias_reduction", "offsets",
-        "coefficients",
+        "coefficients", "leave_one_out",
     }  # fmt: skip
     on_a_gpu = {"gpu"}  # its fits are those of tests/gpu
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]

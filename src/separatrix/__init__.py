@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         Perceptron,
     )
     from .estimators.certified import CertifiedPredictions
+    from .estimators.held_out import LeaveOneOutScores
+    from .estimators.left_out import leave_one_out
     from .estimators.path import path
     from .estimators.path_result import Path
     from .inspection.certify import Certificate, certify
@@ -107,6 +109,7 @@ __all__ = [
     "InverseScaling",
     "KernelPerceptron",
     "LeastSquares",
+    "LeaveOneOutScores",
     "LikelihoodRatio",
     "LinearClassifier",
     "LinearClassifierCV",
@@ -144,6 +147,7 @@ __all__ = [
     "get_loss",
     "gradient_descent",
     "inference",
+    "leave_one_out",
     "load",
     "losses",
     "minimize",
@@ -166,6 +170,8 @@ _WHERE = {
         "estimators.path": "path",
         "estimators.path_result": "Path",
         "estimators.certified": "CertifiedPredictions",
+        "estimators.held_out": "LeaveOneOutScores",
+        "estimators.left_out": "leave_one_out",
         "inspection.certify": "Certificate certify",
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",

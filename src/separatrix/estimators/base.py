@@ -112,7 +112,7 @@ class LinearModel(TrainingRows):
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> tuple[Objective, Result]:
         settings = self._checked_settings()
-        for name in ("decision_", "intercept_flic_"):
+        for name in ("decision_", "intercept_flic_", "sigmoid_"):
             self.__dict__.pop(name, None)
         if isinstance(X, Source):
             refuse_offset_beside(offset)

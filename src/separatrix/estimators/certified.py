@@ -17,6 +17,7 @@ from ..data.validation import check_rows
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
+from ..penalties import Penalty
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
@@ -108,6 +109,14 @@ class CertifiedModel(LossModel):
     certify_predictions: bool = False
     _certifies = True
     prediction_bounds_: PredictionBounds
+
+    def _single_penalty(self) -> Penalty:
+        """The penalty of the fit to all rows."""
+        raise NotImplementedError
+
+    def _single_fit(self, penalty: Penalty) -> CertifiedModel:
+        """A classifier with this penalty that has not been fitted, to prove predictions."""
+        raise NotImplementedError
 
     def certified(
         self,

@@ -15,6 +15,8 @@ from ..losses.rivals import predicted_numbers
 from ..numeric import checks
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
+from .held_out import LeaveOneOutScores
+from .sigmoid import Sigmoids
 from .sources import check_kind, labelled
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -43,6 +45,10 @@ class Decision:
     tuned_on : str or None
         If the threshold was chosen on labelled rows, a hash of their labels and weights: see
         ``was_tuned_on``. A report should use other rows.
+    temperature : float or None
+        For more than two classes, after ``tune_threshold`` with held-out scores: the probabilities
+        behind ``costs`` are those of the scores divided by this number. ``predict_proba`` does not
+        change.
 
     See Also
     --------
@@ -65,6 +71,7 @@ class Decision:
     score: float | None = None
     costs: Array | None = None
     tuned_on: str | None = None
+    temperature: float | None = None
 
     def was_tuned_on(self, y: Any, sample_weight: Any = None) -> bool:
         """Whether the threshold was chosen on rows with these labels and weights."""
@@ -85,19 +92,23 @@ class DecisionRule:
     """Class numbers by a decision; can be sent to workers."""
 
     decision: Decision
-    loss: Loss | None  # the loss for the number of classes, for its probabilities
+    loss: Loss | Sigmoids | None  # for the number of classes, for its probabilities
 
     def __call__(self, scores: Array) -> Ints:
         """Index of the predicted class, for scores (n, 1) of two classes or (n, k) of more."""
         if self.decision.score is not None:
             above: Ints = (scores[:, 0] >= self.decision.score).astype(np.intp)
             return above
+        temperature = self.decision.temperature
+        scores = scores if temperature is None else scores / temperature
         expected = getattr(self.loss, "probability")(scores) @ self.decision.costs  # noqa: B009
         least: Ints = expected.argmin(axis=1)
         return least
 
 
-def given_decision(threshold: Any, costs: Any, classes: AnyArray, loss: Loss | None) -> Decision:
+def given_decision(
+    threshold: Any, costs: Any, classes: AnyArray, loss: Loss | Sigmoids | None
+) -> Decision:
     """The decision for a threshold or for costs, after validation."""
     if (threshold is None) == (costs is None):
         raise ValueError("give either a threshold or costs")
@@ -240,32 +251,46 @@ class Deciding:
     def tune_threshold(
         self, X: Any, y: Any = None, *, costs: Any, sample_weight: Any = None
     ) -> Self:
-        """Set the threshold of two classes at which errors on these rows cost least.
+        """Set the decision at which errors on these rows cost least.
 
-        Use rows that the fit did not see, and others again to measure the result. No probabilities
-        are needed. If several thresholds cost the same, the one closest to the one by the
-        probabilities is used.
+        Use rows that the fit did not see, and others again to measure the result. With two classes
+        it is a threshold, and no probabilities are needed. If several thresholds cost the same, the
+        one closest to the one by the probabilities is used.
+
+        Instead of other rows, X may be the result of :func:`leave_one_out`: its scores of the rows
+        of the fit are held-out scores. Then there may be more than two classes, for losses with a
+        temperature (softmax): the class with the least expected cost is predicted, by the
+        probabilities of the scores divided by the temperature that fits the held-out scores.
 
         Parameters
         ----------
         X, y
-            Labelled rows; or a source as X alone.
-        costs : dict or array (2, 2)
+            Labelled rows; or a source, or a :class:`LeaveOneOutScores`, as X alone.
+        costs : dict or array (k, k)
             As for ``set_decision``.
         sample_weight : array (n,), optional
             For a source, it replaces the weights of its rows.
         """
         self._check_decides()
         classes, loss = self.classes_, self._likelihood()
+        if isinstance(X, LeaveOneOutScores):
+            if y is not None or sample_weight is not None:
+                raise TypeError("held-out scores have labels and weights: pass them alone")
+            if not np.array_equal(X.classes, classes):
+                raise ValueError(
+                    f"the held-out scores have the classes {X.classes.tolist()!r}, and the fit "
+                    f"{classes.tolist()!r}: pass leave_one_out(clf, X, y) of this fit"
+                )
+            labels, weights, scores = X.labels, X.weights, X.scores
+        elif len(classes) == 2:
+            labels, weights = labelled(X, y, sample_weight)
+            check_kind(labels, classes)
+            scores = None
         if len(classes) > 2:
-            raise ValueError(
-                f"a threshold is for two classes, but there are {len(classes)}: use "
-                "set_decision(costs=...)"
-            )
+            self.decision_ = self._by_temperature(X, costs)
+            return self
         table = cost_matrix(costs, classes)
         share = indifference(table)
-        labels, weights = labelled(X, y, sample_weight)
-        check_kind(labels, classes)
         rows = weights > 0.0
         present = np.unique(labels[rows])
         if not np.array_equal(present, classes):
@@ -273,7 +298,9 @@ class Deciding:
                 f"the rows to choose a threshold on have the labels {present.tolist()!r}; expected "
                 f"both classes, {classes.tolist()!r}, and no other: use more rows"
             )
-        scores = getattr(self, "decision_function")(X)[rows]  # noqa: B009
+        if scores is None:
+            scores = getattr(self, "decision_function")(X)  # noqa: B009
+        scores = scores[rows]
         nearest = loss.score_at(share) if loss and hasattr(loss, "score_at") else 0.0
         score = cheapest_score(scores, labels[rows] == classes[1], weights[rows], table, nearest)
         threshold = score
@@ -281,6 +308,23 @@ class Deciding:
             threshold = float(loss.probability(np.array([score]))[0])
         self.decision_ = Decision(threshold, score, table, _digest(labels, weights))
         return self
+
+    def _by_temperature(self, held_out: Any, costs: Any) -> Decision:
+        """Costs of more than two classes, with the temperature of held-out scores."""
+        if not isinstance(held_out, LeaveOneOutScores):
+            raise ValueError(
+                f"a threshold is for two classes, but there are {len(self.classes_)}: use "
+                "set_decision(costs=...), or tune_threshold(leave_one_out(clf, X, y), costs=...)"
+            )
+        table = cost_matrix(costs, self.classes_)
+        temperature = held_out.temperature
+        if not 0.0 < temperature < np.inf:
+            raise ValueError(
+                f"the held-out scores have the temperature {temperature:g}, which gives no "
+                "probabilities: use set_decision(costs=...)"
+            )
+        tuned_on = _digest(held_out.labels, held_out.weights)
+        return Decision(costs=table, tuned_on=tuned_on, temperature=temperature)
 
     def _check_decides(self) -> None:
         """Check that one of the classes is predicted for each row."""
@@ -291,7 +335,7 @@ class Deciding:
                 "labels per row: compare predict_proba with a threshold for each label"
             )
 
-    def _likelihood(self) -> Loss | None:
+    def _likelihood(self) -> Loss | Sigmoids | None:
         """The loss for this number of classes, which may define probabilities."""
         return None
 

@@ -15,15 +15,18 @@ from .base import AllOrNothing, FitSettings
 from .bias_reduction import NEEDS_ALL_ROWS, BiasReduced, check_bias_reduction, no_penalty
 from .certified import NEEDS_PROOF
 from .foreign_parameters import translating
+from .held_out_probability import NEEDS_COMPLETE_FIT, HeldOutProbability
+from .left_out.refits import fit_alone
 from .partial_fit import StreamModel
 from .penalty_object import PenaltyObject
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
-from .sparse import SparseModel
 from .weight_constraints import ConstrainedModel, asked_for
 
 
-class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel, SparseModel):
+class LinearClassifier(
+    ConstrainedModel, PenaltyObject, BiasReduced, StreamModel, HeldOutProbability
+):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -119,6 +122,11 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         Whether to fit a bias.
     certify_predictions : bool
         Whether ``certified`` needs no training rows later; for l2 penalties on all features.
+    probability : None or "loo"
+        "loo" adds ``predict_proba`` to losses without probabilities ("squared", "squared_hinge",
+        "hinge" for two classes, "one_vs_rest_hinge"): a sigmoid of the score (Platt's, one for each
+        class against the rest), fitted to the scores of :func:`leave_one_out`. ``predict`` still
+        goes by the scores. It takes rows in memory, and time; see docs/leave_one_out.md.
     class_weight : dict, "balanced" or None
         Weights of the classes, times the sample weights. They change the probabilities: to find
         more of a rare class, a threshold (``set_decision``) does not. For an indicator matrix, a
@@ -209,6 +217,10 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         What ``certified`` needs besides rows, after its first call or ``certify_predictions=True``.
     prior_shift_ : array (1,) or (k,)
         With ``prior_correction``, what was added to the biases that minimise the objective.
+    sigmoid_ : array (1, 2) or (k, 2)
+        With ``probability="loo"``, a and b for each column of scores s: the probability is ``1 / (1
+        + exp(-(a s + b)))``, with more than two classes divided by the sum over the classes. a is
+        at least 0.
     classes_ : array (k,)
         The labels; of two, the larger is +1. For an indicator matrix, its columns' names, (q,).
     multilabel_ : bool
@@ -285,6 +297,7 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         standardize: bool = False,
         fit_intercept: bool = True,
         certify_predictions: bool = False,
+        probability: str | None = None,
         class_weight: Any = None,
         prior_correction: bool = False,
         warm_start: bool = False,
@@ -312,6 +325,7 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.certify_predictions = certify_predictions
+        self.probability = probability
         self.class_weight = class_weight
         self.prior_correction = prior_correction
         self.warm_start = warm_start
@@ -336,6 +350,7 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
             self._finish(objective, result)
             l1 = objective.penalty.l1
             del objective, result
+            self._fit_sigmoids(X, y, sample_weight, offset)
         self._warn_of_the_end()
         self._warn_if_nothing_is_selected(l1)
         return self
@@ -358,6 +373,8 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
             raise ValueError(NEEDS_ALL_ROWS)
         if self.certify_predictions:
             raise ValueError(NEEDS_PROOF)
+        if self.probability is not None:
+            raise ValueError(NEEDS_COMPLETE_FIT)
         if asked := asked_for(self):
             raise ValueError(f"partial_fit goes row by row and does not take {asked}: call fit")
         with AllOrNothing(self):
@@ -371,6 +388,12 @@ class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel
         if self.soft_labels is not False:
             check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
+
+    def _single_penalty(self) -> Penalty:
+        return self._penalty()
+
+    def _single_fit(self, penalty: Penalty) -> LinearClassifier:
+        return LinearClassifier(**fit_alone(self, penalty))
 
     @property
     def _drops_first(self) -> bool:

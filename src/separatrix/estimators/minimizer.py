@@ -28,6 +28,7 @@ from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .lazy import lazily
 from .prior_correction import prior_shift
+from .sigmoid import Sigmoids
 
 MOST_NAMED = 5  # coefficients in a warning
 BY_ROW = GradientDescent(batch_size=1, reason="partial_fit goes row by row")
@@ -50,10 +51,11 @@ class _IfProbabilities:
             loss = get_loss(estimator.loss)
         except (TypeError, ValueError) as error:
             raise AttributeError(str(error)) from error
-        if not hasattr(loss, "probability"):
+        if not hasattr(loss, "probability") and estimator.probability is None:
             raise AttributeError(
                 f"{owner.__name__} has no {self.method.__name__} with loss={loss.name!r}, which "
-                "defines no probabilities: use loss='logistic', or "
+                "defines no probabilities: use loss='logistic', "
+                "LinearClassifier(..., probability='loo'), or "
                 "sklearn.calibration.CalibratedClassifierCV around this classifier"
             )
         return MethodType(self.method, estimator)
@@ -71,6 +73,7 @@ class LossModel(LinearModel):
     gap_: float | None
     solver_: Solver
     _runaway: Runaway | None
+    probability: str | None = None
     _takes_labels = True
 
     @property
@@ -239,9 +242,13 @@ class LossModel(LinearModel):
         """Logarithms of the probabilities, (n, k), without underflow."""
         return self._probability(X, "log_probability", offset)
 
-    def _likelihood(self) -> Loss:
+    def _likelihood(self) -> Loss | Sigmoids:
         loss = get_loss(self.loss)
-        return multilabel(loss) if self._has_labels else loss.for_classes(len(self.classes_))
+        if self._has_labels:
+            return multilabel(loss)
+        loss = loss.for_classes(len(self.classes_))
+        sigmoid = self.__dict__.get("sigmoid_")
+        return loss if sigmoid is None else Sigmoids(loss, sigmoid)
 
     def _probability(self, X: Any, kind: str, offset: Any) -> Array:
         if is_dask(X):
@@ -253,6 +260,8 @@ class LossModel(LinearModel):
     def _probability_at(self, scores: Array, kind: str = "probability") -> Array:
         """Probabilities, or their logarithms, by scores of ``decision_function``."""
         loss = self._likelihood()
+        if isinstance(loss, Sigmoids):
+            scores, loss = loss.logits(scores), loss.model
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability_at(scores))
         of = getattr(loss, kind)

@@ -17,6 +17,7 @@ FORMULA = frozenset({"value", "gradient", "phi", "slope", "conjugate"})
 """Methods that define a loss: a subclass that overrides any of these is a different loss."""
 OF_FORMULA = (
     "homogeneous", "log_likelihood", "dual_range", "constant_curvature", "falling_curvature",
+    "hinge_power",
 )  # fmt: skip
 """Attributes that hold for one formula: a subclass that changes the formula must set them again."""
 
@@ -31,8 +32,9 @@ class Loss(Registered):
     """Cost of a wrong answer for each sample, given the true labels and the scores.
 
     Solvers and proofs check what a loss can do, not which class it is. The attributes below are
-    trusted. ``homogeneous``, ``log_likelihood``, ``dual_range``, ``constant_curvature`` and
-    ``falling_curvature`` are not inherited by a subclass that changes the formula.
+    trusted. ``homogeneous``, ``log_likelihood``, ``hinge_power``, ``dual_range``,
+    ``constant_curvature`` and ``falling_curvature`` are not inherited by a subclass that changes
+    the formula.
 
     See Also
     --------
@@ -70,6 +72,8 @@ class Loss(Registered):
     log_likelihood: ClassVar[bool] = False
     """Whether the loss is a negative log-likelihood: its conjugate is the negative entropy of the
     probabilities, and its third derivative is bounded by its second."""
+    hinge_power: ClassVar[int | None] = None
+    """The p of a loss that is ``max(0, 1 - m)^p`` for the margin m; None for other losses."""
     dual_range: ClassVar[tuple[float, float] | None] = None
     """Where the conjugate is finite, if known; the interval starts at 0 for a loss that falls to 0
     as margins grow."""

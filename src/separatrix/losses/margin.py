@@ -255,6 +255,7 @@ class Hinge(MarginLoss):
 
     name = "hinge"
     smooth = False
+    hinge_power = 1
     dual_range = 0.0, 1.0
 
     def phi(self, m: Array) -> Array:
@@ -294,6 +295,7 @@ class SquaredHinge(MarginLoss):
     name = "squared_hinge"
     max_curvature = 2.0
     falling_curvature = True
+    hinge_power = 2
     dual_range = 0.0, np.inf
 
     def phi(self, m: Array) -> Array:

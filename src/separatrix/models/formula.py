@@ -102,6 +102,11 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
+    if hasattr(last, "sigmoid_"):
+        raise ValueError(
+            "this model has probabilities fitted by probability='loo', which exports do not know: "
+            "use separatrix.save, or fit without probability"
+        )
     columns, types, features = _first(before[0] if before else None, last)
     for step in before:
         features = after(step, features, columns, types)
@@ -122,6 +127,11 @@ def formula_of(model: Any) -> Formula:
     decision = getattr(last, "decision_", None) or Decision()
     several = last._has_labels  # for which nothing but the margins decides
     costs = decision.costs if len(last.classes_) > 2 and not several else None
+    if decision.temperature is not None:
+        raise ValueError(
+            "this model weighs costs by probabilities at a temperature, which exports do not know: "
+            "use separatrix.save, or call set_decision(costs=...) before the export"
+        )
     if costs is not None and probability is None:
         raise ValueError(
             f"this model decides by the probabilities of the loss {loss.name!r}, which exports do "

@@ -158,6 +158,11 @@ def _check_weights(estimator: Any) -> None:
     for name in ("prior_shift_", "intercept_flic_"):
         if hasattr(estimator, name):
             array(k)(name, getattr(estimator, name))
+    sigmoid = getattr(estimator, "sigmoid_", None)
+    if sigmoid is not None:
+        array(k, 2)("sigmoid_", sigmoid)
+        _expect("sigmoid_", labels is None and bool(np.all(sigmoid[:, 0] >= 0.0)))
+        _expect("sigmoid_", _is_finite(sigmoid))
     _check_reading(estimator, getattr(estimator, "_reading", None), d)
     _check_selection(estimator, k, d)
     for features in (estimator._features, trace.features):
@@ -202,6 +207,8 @@ def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
         _expect("decision_", finite)
     else:
         _expect("decision_", found.threshold is None and found.score is None)
+        temperature = 1.0 if found.temperature is None else found.temperature
+        _expect("decision_", 0.0 < temperature < math.inf)
         _expect("decision_", costs is not None and hasattr(estimator, "predict_proba"))
 
 

@@ -8,11 +8,14 @@ from typing import Any, Self
 
 from ...data.device_arrays import memory_released
 from ...losses import Loss, get_loss
+from ...penalties import L2, Penalty
 from ...solvers import Solver
 from ...training.loop import Callback
 from ...training.stopping import Stop
 from ..base import AllOrNothing, FitSettings
 from ..foreign_parameters import translating
+from ..left_out.refits import fit_alone
+from ..linear import LinearClassifier
 from .candidates import tried_penalty
 from .cross_validated import CrossValidated
 from .results import doubts
@@ -288,6 +291,12 @@ class LinearClassifierCV(CrossValidated):
         given = self.l1_ratio, self.strengths, self.penalty_weights, self.groups, self.cv
         loss = get_loss(self.loss)
         return self._loss_settings(loss, tried_penalty(loss, *given))
+
+    def _single_penalty(self) -> Penalty:
+        return L2(self.l2_)
+
+    def _single_fit(self, penalty: Penalty) -> LinearClassifier:
+        return LinearClassifier(**fit_alone(self, penalty))
 
     @property
     def _scoring(self) -> Any:

@@ -21,6 +21,7 @@ from ...separation import Separability, separability
 from ...solvers import Rosenblatt, Solver
 from ...solvers.rescaling import only_rescales
 from .. import remedy_lines
+from . import left_out
 from .comparison import SEED, HeldOut
 
 MOST_ROWS, LEAST_ROWS = 2000, 200  # of a sample
@@ -41,6 +42,8 @@ class FittedModel:
     objective: Objective
     weight: Array | None = None
     """Weights of the rows, all above 0, without class weights; None for 1 each."""
+    numbers: Ints | None = None
+    """Numbers of the rows as given; None if no row was left out."""
 
     # ---- the estimator -------------------------------------------------------------------
 
@@ -321,6 +324,12 @@ class FittedModel:
         # In these variables every feature has curvature at most 1, so all together d + 1.
         return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))
 
+    def _influential_rows(self) -> list[dict[str, Any]] | None:
+        """The rows of largest influence, where it is cheap to leave out each row."""
+        if not self.minimises:
+            return None
+        return left_out.influential_rows(self.clf, self.objective, self.numbers)
+
     def facts(self) -> dict[str, Any]:
         """How the fit ended."""
         clf = self.clf
@@ -330,4 +339,5 @@ class FittedModel:
             "accuracy": self.accuracy, "balanced_accuracy": float(np.nanmean(self.recalls)),
             "rows": self.n, "features": int(self.source.n_features),
             "rows_in_sample": len(self.sample),
+            "influential_rows": self._influential_rows(),
         }  # fmt: skip

@@ -73,7 +73,8 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     """The problems, the worst first."""
     facts: dict[str, Any] = field(repr=False)
-    """How the fit ended."""
+    """How the fit ended, and as "influential_rows" the ten rows whose removal changes the scores
+    most (see :func:`separatrix.leave_one_out`), for smooth losses and small tables, else None."""
 
     @property
     def healthy(self) -> bool:

@@ -96,9 +96,9 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
             f"y has the labels {unknown!r}, which the fit did not have; it had "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
-    weight = check_weights(weight, n)
+    weight, numbers = check_weights(weight, n), None
     if weight is not None and not weight.all():  # as if these rows were absent
-        kept = np.flatnonzero(weight)
+        kept = numbers = np.flatnonzero(weight)
         rows, labels, weight = rows_of(rows).take(kept).X, labels[kept], weight[kept]
         X = rows_of(rows).as_matrix()
     source = array_source(
@@ -108,7 +108,7 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
     X = source if in_source else X  # an array would be read as columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
     objective = Objective(loss, penalty_of_fit(clf), source, clf.fit_intercept)
-    return FittedModel(estimator, clf, X, rows, labels, source, objective, weight)
+    return FittedModel(estimator, clf, X, rows, labels, source, objective, weight, numbers)
 
 
 def penalty_of_fit(clf: Any) -> Penalty:
