@@ -1,0 +1,23 @@
+# What the compiled module contains of other projects: nanobind, and the hash map that it brings. The
+# wheel has their licences, and a list of them as PEP 770 says: .dist-info/sboms/separatrix.cdx.json.
+if(NOT SKBUILD_METADATA_DIR)
+  return()
+endif()
+file(GLOB SEPARATRIX_NANOBIND_ABOUT ${NB_DIR}/../nanobind-*.dist-info)
+if(SEPARATRIX_NANOBIND_ABOUT MATCHES "nanobind-([0-9.]+)[^/]*\\.dist-info$")
+  set(SEPARATRIX_NANOBIND_VERSION ${CMAKE_MATCH_1})
+  install(FILES ${SEPARATRIX_NANOBIND_ABOUT}/licenses/LICENSE RENAME nanobind.txt
+          DESTINATION ${SKBUILD_METADATA_DIR}/licenses)
+else()
+  message(WARNING "nanobind was not installed by pip: the wheel will not have its licence and version")
+  set(SEPARATRIX_NANOBIND_VERSION unknown)
+endif()
+file(READ ${NB_DIR}/ext/robin_map/include/tsl/robin_hash.h SEPARATRIX_ROBIN_MAP LIMIT 4000)
+if(NOT SEPARATRIX_ROBIN_MAP MATCHES "^/\\*\\*?\n([^/]*) \\*/")
+  message(FATAL_ERROR "robin_hash.h of nanobind does not begin with its licence: see release/bundled.cmake")
+endif()
+string(REGEX REPLACE "(^|\n) \\* ?" "\\1" SEPARATRIX_ROBIN_MAP "${CMAKE_MATCH_1}")
+file(WRITE ${CMAKE_BINARY_DIR}/robin-map.txt "${SEPARATRIX_ROBIN_MAP}")
+install(FILES ${CMAKE_BINARY_DIR}/robin-map.txt DESTINATION ${SKBUILD_METADATA_DIR}/licenses)
+configure_file(${CMAKE_SOURCE_DIR}/release/sbom.cdx.json.in separatrix.cdx.json @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/separatrix.cdx.json DESTINATION ${SKBUILD_METADATA_DIR}/sboms)
