@@ -27,7 +27,6 @@ class HostRows(Rows, Visits):
 
     @property
     def compiled(self) -> bool:
-        """Yes: they are arrays in memory."""
         return True
 
     @property
@@ -40,7 +39,6 @@ class HostRows(Rows, Visits):
 
     @property
     def visits(self) -> Visits:
-        """The rows themselves."""
         return self
 
     # ---- storage -----------------------------------------------------------------------------
@@ -116,7 +114,6 @@ class HostRows(Rows, Visits):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the index of a value."""
         return 0
 
     def widened(self: H, n_features: int) -> H:

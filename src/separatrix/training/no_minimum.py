@@ -37,12 +37,9 @@ class Runaway:
     """Why there is no minimum, or that this is undecided."""
 
     settled: bool
-    verdict: str = ""
-    """``"separable"`` or ``"quasi-separable"``."""
-    features: tuple[int, ...] = ()
-    """Features whose coefficients diverge, the fastest first."""
-    intercept: bool = False
-    """Whether a bias diverges."""
+    verdict: str = ""  # ``"separable"`` or ``"quasi-separable"``
+    features: tuple[int, ...] = ()  # features whose coefficients diverge, the fastest first
+    intercept: bool = False  # whether a bias diverges
 
     def with_features(self, numbers: Ints) -> Runaway:
         """A copy with other feature indices."""
@@ -55,8 +52,7 @@ class Existence:
 
     runaway: Runaway | None = None
     """Why there is none, or that this is undecided; None if there is one."""
-    resolved: bool = True
-    """Whether floating point resolves J near the weights in every direction."""
+    resolved: bool = True  # whether floating point resolves J near the weights in every direction
 
 
 def existence(
@@ -160,7 +156,6 @@ class Relabelling(BlockMap):
 
     @property
     def copies(self) -> bool:
-        """No: only labels are new."""
         return False
 
     def __call__(self, block: Block) -> Block:

@@ -36,7 +36,6 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
         dtype: np.dtype[Any] = self.held.dtype
         return dtype
 
