@@ -1,7 +1,7 @@
 """Locks of files: each ends with its process, in any case.
 
-On Windows (untested) a lock covers one byte far behind the end of any file, as locked bytes cannot be
-read there, and a file that is open cannot be removed.
+On Windows (untested) a lock covers one byte far behind the end of any file, as locked bytes cannot
+be read there, and a file that is open cannot be removed.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ else:
     def lock(descriptor: int, *, shared: bool = False) -> None:
         """Lock an open file for this process, without waiting.
 
-        BlockingIOError if another holds it; another OSError without locks, as on some network disks.
+        BlockingIOError if another holds it; another OSError if there are no locks, as on some
+        network disks.
         """
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def close_and_remove(descriptor: int, path: Path) -> None:
-        """Remove a locked file, then close it: who waits for the lock sees that it has no name."""
+        """Remove a locked file, then close it: a process that waits for it sees that it has no name."""
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)

@@ -10,7 +10,7 @@ from .types import AnyArray
 
 
 def pages(size: int) -> AnyArray:
-    """Zeroed bytes that are returned to the system at once; allocators may keep or fragment them."""
+    """Zeroed bytes that go back to the system at once; allocators may keep or fragment them."""
     try:
         return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
     except OSError as error:

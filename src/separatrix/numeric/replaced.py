@@ -24,7 +24,7 @@ if sys.platform == "win32":
     RETRY_AFTER = 0.05  # seconds: virus scanners and indexers hold a new file about as long
 
     def _rename(old: Path, new: Path) -> None:
-        """Untested. A file that another process has open cannot be replaced: wait a second for it."""
+        """Untested. A file that another process has open cannot be replaced: wait a second."""
         for _ in range(RETRIES):
             with suppress(PermissionError):
                 os.replace(old, new)

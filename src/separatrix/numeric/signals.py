@@ -13,7 +13,8 @@ from signal import SIGINT, SIGTERM, default_int_handler, raise_signal
 if sys.platform == "win32":
     from signal import SIGBREAK
 
-    # Untested: consoles send it for Ctrl-Break and when their window is closed; nothing sends SIGTERM.
+    # Untested: consoles send it for Ctrl-Break and when their window is closed. Nothing sends
+    # SIGTERM.
     TERMINATE = SIGBREAK
 else:
     TERMINATE = SIGTERM

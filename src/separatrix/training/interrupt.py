@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
