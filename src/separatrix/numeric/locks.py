@@ -63,7 +63,7 @@ else:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def close_and_remove(descriptor: int, path: Path) -> None:
-        """Remove a locked file, then close it: a process that waits for it sees that it has no name."""
+        """Remove a locked file, then close it: another process sees that it has no name."""
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
