@@ -47,10 +47,7 @@ class ClassWeighted(BlockMap):
     """Multiplies the weights of a block by the class weights."""
 
     per_class: Array
-
-    @property
-    def copies(self) -> bool:
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         number = class_numbers(block.y, len(self.per_class))

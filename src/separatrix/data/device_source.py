@@ -64,6 +64,10 @@ class StreamedSource(WrappedSource):
     the same from run to run. Samples and rows that are taken stay on the device.
     """
 
+    visitable = False  # rows are on the device for a moment only
+    threads = 1  # the device is the only worker
+    rounding = EPS
+
     def __init__(self, source: Source, device: Device) -> None:
         super().__init__(source)
         self.device = device
@@ -83,20 +87,6 @@ class StreamedSource(WrappedSource):
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """The vectors of the device, unless there are few weights."""
         return self._vectors.unless_few(shape)
-
-    @property
-    def visitable(self) -> bool:
-        """False: rows are on the device for a moment only."""
-        return False
-
-    @property
-    def rounding(self) -> float:
-        return EPS
-
-    @property
-    def threads(self) -> int:
-        """The device is the only worker."""
-        return 1
 
     def blocks(self) -> Iterator[Block]:
         """Blocks on the device; each is overwritten when the one after the next is asked for."""

@@ -57,10 +57,7 @@ class SmoothedLabels(Copies):
 
     share: float
     by_position = False
-
-    @property
-    def count(self) -> int:
-        return 2
+    count = 2
 
     def labels_and_weights(self, block: Block) -> list[tuple[AnyArray, Array]]:
         weight = block.weights

@@ -126,13 +126,11 @@ class MappedSource(WrappedSource):
 class WithoutOffset(MappedSource):
     """The rows of another source without their offset."""
 
+    has_offset = False
+
     def __init__(self, source: Source) -> None:
         super().__init__(source, OffsetRemoval())
         self.validation = source.validation
-
-    @property
-    def has_offset(self) -> bool:
-        return False
 
     def class_moments(self) -> ClassMoments | None:
         return self.source.class_moments()
@@ -142,9 +140,7 @@ class WithoutOffset(MappedSource):
 class OffsetRemoval(BlockMap):
     """A block without its offset."""
 
-    @property
-    def copies(self) -> bool:
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         return block._replace(X=block.rows.without_offset.X)
@@ -153,29 +149,18 @@ class OffsetRemoval(BlockMap):
 class Featureless(MappedSource):
     """Another source with a single feature, which is 0: what the biases and the offset explain."""
 
+    storage: Storage = "dense"
+    row_bytes = 8.0
+    row_values = 1.0
+    cancelling = 0.0
+
     def __init__(self, source: Source) -> None:
         super().__init__(source, FeatureRemoval())
         self.n_features = 1
 
     @property
-    def storage(self) -> Storage:
-        return "dense"
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
-
-    @property
-    def row_bytes(self) -> float:
-        return 8.0
-
-    @property
-    def row_values(self) -> float:
-        return 1.0
-
-    @property
-    def cancelling(self) -> AnyArray | float:
-        return 0.0
 
 
 @dataclass(frozen=True)

@@ -191,10 +191,7 @@ class Softmax(Joint):
     max_curvature = 0.5
     log_likelihood = True
     dual_range = 0.0, 1.0
-
-    @property
-    def has_curvature(self) -> bool:
-        return True
+    has_curvature = True
 
     def steepness(self, mean: float) -> float:
         """1, with respect to the largest difference of scores."""

@@ -23,10 +23,7 @@ class CsrRows(CsrArrays, HostRows):
     """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so blocks need no copy."""
 
     __slots__ = ()
-
-    @property
-    def storage(self) -> Storage:
-        return "csr"
+    storage: Storage = "csr"
 
     @property
     def X(self) -> CsrRows:  # noqa: N802

@@ -24,18 +24,12 @@ class HostRows(Rows, Visits):
     """Rows in arrays in memory. ``X`` is passed to the loops."""
 
     __slots__ = ()
-
-    @property
-    def compiled(self) -> bool:
-        return True
+    compiled = True
+    visitable = True
 
     @property
     def stored(self: H) -> H:
         return self
-
-    @property
-    def visitable(self) -> bool:
-        return True
 
     @property
     def visits(self) -> Visits:

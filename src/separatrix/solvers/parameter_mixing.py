@@ -94,11 +94,7 @@ class PartPass(Sum[Passed]):
     tells_start: bool
     received: Array | None
     cumulative: float
-
-    @property
-    def whole_parts(self) -> bool:
-        """Rows are visited one after another."""
-        return True
+    whole_parts = True  # rows are visited one after another
 
     def of(self, block: Block) -> Passed:
         """One partition; mistakes and loss are measured on each row before its update."""

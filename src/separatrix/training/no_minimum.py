@@ -153,10 +153,7 @@ class Relabelling(BlockMap):
     """A block whose label is +1 for one class or label and -1 for all others."""
 
     number: int
-
-    @property
-    def copies(self) -> bool:
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         return block._replace(y=signs_of(block.y, self.number))

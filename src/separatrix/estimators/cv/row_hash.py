@@ -152,10 +152,7 @@ class LeftOut(BlockMap):
     fold: int
     folds: int
     tests: bool = False
-
-    @property
-    def copies(self) -> bool:
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         own: AnyArray = fold_numbers(block.start, len(block.y), self.folds) == self.fold

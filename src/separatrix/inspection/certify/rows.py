@@ -253,10 +253,7 @@ class OneAgainstRest(BlockMap):
 
     number: int
     weight: float = 1.0
-
-    @property
-    def copies(self) -> bool:
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         y = signs_of(block.y, self.number)

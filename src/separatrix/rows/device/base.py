@@ -36,6 +36,8 @@ class DeviceRows(TiledRows):
     __slots__ = ("residents", "vector_space")
     offset_rows: ClassVar[type[DeviceRows]]
     """Rows with an offset: set by offset.py, which imports this file."""
+    compiled = True  # a value and gradient of all rows needs no blocks
+    on_threads = False  # the device is the only worker
 
     def __init__(self, device: Device, residents: Residents | None = None) -> None:
         super().__init__(device)
@@ -48,16 +50,6 @@ class DeviceRows(TiledRows):
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
         """On the device, unless there are so few weights that launching kernels takes longer."""
         return self.vector_space.unless_few(shape)
-
-    @property
-    def compiled(self) -> bool:
-        """A value and gradient of all rows needs no blocks."""
-        return True
-
-    @property
-    def on_threads(self) -> bool:
-        """False: the device is the only worker."""
-        return False
 
     @property
     def rounding(self) -> float:

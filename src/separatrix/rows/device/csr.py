@@ -86,6 +86,7 @@ class DeviceCsrRows(DeviceRows):
     """Sparse rows in arrays of a device; ``indptr`` is on the host, and on the device."""
 
     __slots__ = ("data", "indices", "indptr", "kind", "n_features", "offsets", "turned")
+    storage: Storage = "csr"
 
     def __init__(
         self,
@@ -106,10 +107,6 @@ class DeviceCsrRows(DeviceRows):
         self.turned: dict[tuple[int, int], Transposed] = {} if turned is None else turned
 
     # ---- storage -----------------------------------------------------------------------------
-
-    @property
-    def storage(self) -> Storage:
-        return "csr"
 
     @property
     def shape(self) -> tuple[int, int]:

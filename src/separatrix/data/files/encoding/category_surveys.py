@@ -183,9 +183,7 @@ class DateSurvey(ColumnSurvey):
 class HashSurvey(ColumnSurvey):
     """Nothing need be known of what is hashed."""
 
-    @property
-    def needs_rows(self) -> bool:
-        return False
+    needs_rows = False
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         self._note(categories(column, self.type, self.name, place), place)

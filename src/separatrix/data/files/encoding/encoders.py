@@ -169,14 +169,11 @@ class Hashed(Column):
     hash_bits: int
     missing: Missing = "refuse"
     """What a missing value is: ``"category"``, the word of the column's name alone."""
+    n_features = 0
 
     @property
     def names(self) -> list[str]:
         return []
-
-    @property
-    def n_features(self) -> int:
-        return 0
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
         from .columns import categories, missing
