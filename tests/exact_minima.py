@@ -46,39 +46,52 @@ def softmax_parts(y, S):
     return value, P - own, P[:, :, None] * (np.eye(k) - P[:, None, :])
 
 
+def centre_of(X, p):
+    """The mean row; without rounding where a feature is constant."""
+    return np.where(np.ptp(X[p > 0], axis=0) == 0, X[np.argmax(p > 0)], p @ X)
+
+
 def in_own_units(X, strength, p, intercept):
     """Centred features of about the same size, and l2 of each; with the centre and the units."""
-    c = (p @ X) * intercept
-    constant = np.ptp(X[p > 0], axis=0) == 0
-    c = np.where(constant & bool(intercept), X[0], c)  # without rounding
+    c = centre_of(X, p) * intercept
     Z = X - c
     unit = np.sqrt(p @ (Z * Z))
     unit = np.where(unit > 0, unit, LD(1))
     return Z / unit, strength.astype(LD) / unit**2, c, unit
 
 
-def column_minimum(loss, X, sign, weight, strength, intercept=True):
-    """w and b that minimise one column, for labels -1 and +1 and l2 of every feature."""
-    X, sign = X.astype(LD), sign.astype(LD)
+def column_minimum(loss, X, sign, weight, strength, intercept=True, offset=0.0, start=None):
+    """w and b that minimise one column, for labels -1 and +1 and l2 of every feature.
+
+    ``start`` is a pair of w and b. NaN if Newton's method does not arrive from there.
+    """
+    X, sign, offset = X.astype(LD), sign.astype(LD), np.asarray(offset, LD)
     p = weight.astype(LD) / weight.astype(LD).sum()
     X, strength, c, unit = in_own_units(X, strength, p, intercept)
     Z = np.column_stack([X, np.ones(len(X), LD)]) if intercept else X
     diagonal = np.append(strength, LD(0)) if intercept else strength
 
     def at(v):
-        value, slope, curvature = margin_parts(loss, sign * (Z @ v))
+        value, slope, curvature = margin_parts(loss, sign * (Z @ v + offset))
         g = Z.T @ (p * sign * slope) + 2 * diagonal * v
         return p @ value + diagonal @ (v * v), g, (Z.T * (p * curvature)) @ Z
 
-    v = newton(at, np.zeros(Z.shape[1], LD), diagonal)
+    v = np.zeros(Z.shape[1], LD)
+    if start is not None:
+        v[: len(c)] = np.asarray(start[0], LD) * unit
+        v[len(c) :] = start[1] + np.asarray(start[0], LD) @ c
+    v = newton(at, v, diagonal)
     if not intercept:
         return v / unit, LD(0)
     return v[:-1] / unit, v[-1] - v[:-1] / unit @ c
 
 
-def softmax_minimum(X, y, k, weight, strength, intercept=True):
-    """W (k, d) and b (k,) of sum 0 that minimise softmax."""
-    X = X.astype(LD)
+def softmax_minimum(X, y, k, weight, strength, intercept=True, offset=0.0, start=None):
+    """W (k, d) and b (k,) of sum 0 that minimise softmax; ``start`` is such a pair, too.
+
+    NaN if Newton's method does not arrive from there.
+    """
+    X, offset = X.astype(LD), np.asarray(offset, LD)
     n, d = X.shape
     p = weight.astype(LD) / weight.astype(LD).sum()
     X, strength, c, unit = in_own_units(X, strength, p, intercept)
@@ -87,12 +100,16 @@ def softmax_minimum(X, y, k, weight, strength, intercept=True):
     diagonal = np.tile(np.append(strength, LD(0)), k)
 
     def at(v):
-        value, G, H = softmax_parts(y, Z @ v.reshape(k, m).T)
+        value, G, H = softmax_parts(y, Z @ v.reshape(k, m).T + offset)
         g = ((p[:, None] * G).T @ Z).ravel() + 2 * diagonal * v
         curvature = np.einsum("i,iab,ij,il->ajbl", p, H, Z, Z).reshape(k * m, k * m)
+        curvature[m - 1 :: m, m - 1 :: m] += 1  # along equal biases, which change nothing
         return p @ value + diagonal @ (v * v), g, curvature
 
-    v = newton(at, np.zeros(k * m, LD), diagonal).reshape(k, m)
+    v = np.zeros((k, m), LD)
+    if start is not None:
+        v[:, :-1], v[:, -1] = start[0] * unit, start[1] + start[0] @ c
+    v = newton(at, v.ravel(), diagonal).reshape(k, m)
     W = v[:, :-1] / unit
     W -= W.mean(axis=0)  # as at every penalised minimum
     b = v[:, -1] - W @ c
@@ -100,12 +117,18 @@ def softmax_minimum(X, y, k, weight, strength, intercept=True):
 
 
 def newton(at, v, diagonal):
-    """Damped Newton steps until the gradient is as small as long double allows."""
+    """Damped Newton steps until the gradient is as small as long double allows.
+
+    NaN if the last step is not small.
+    """
     free = np.where(diagonal == 0, LD(1e-17), LD(0))  # biases of softmax that nothing determines
     value, g, H = at(v)
-    left = 100
+    left, near = 100, False
     while left:
-        step = solve(H + np.diag(2 * diagonal + free), -g)
+        with np.errstate(all="ignore"):
+            step = solve(H + np.diag(2 * diagonal + free), -g)
+        if not np.isfinite(step).all():
+            return np.full_like(v, np.nan)
         t = LD(1)
         while t > 1e-9:
             trial = at(v + t * step)
@@ -116,4 +139,17 @@ def newton(at, v, diagonal):
         v, (value, g, H) = v + t * step, trial
         near = float(np.abs(step).max()) < 1e-13 * max(1.0, float(np.abs(v).max()))
         left = min(left - 1, 2) if near else left - 1
-    return v
+    return v if near else np.full_like(v, np.nan)
+
+
+def objective(loss, X, y, weight, strength, W, b, offset=0.0):
+    """J at W (k, d) and b (k,): of "softmax", or the sum over columns of a loss of the margin."""
+    p = weight.astype(LD) / weight.astype(LD).sum()
+    c = centre_of(X.astype(LD), p)
+    S = (X - c) @ W.T + (b + W @ c) + np.asarray(offset, LD)
+    if loss == "softmax":
+        value = softmax_parts(y, S)[0]
+    else:
+        own = y[:, None] == (np.array([1]) if len(W) == 1 else np.arange(len(W)))
+        value = margin_parts(loss, np.where(own, S, -S))[0].sum(axis=1)
+    return p @ value + np.sum(strength.astype(LD) * W * W)

@@ -67,19 +67,41 @@ def maximum(X, y, weight=None, intercept=True, fixed=(), steps=60):
         whole[free] = some
         return penalised(whole, Z, y, weight)
 
-    some = v[free]
-    for _ in range(steps if len(free) else 0):
-        gradient, H = derivatives(value, some, LONG(2) ** -11)
-        H = H.astype(float)
-        top = np.linalg.eigvalsh(H).max()
-        if top >= 0.0:  # not yet concave
-            H = H - (top + 1.0) * np.eye(len(H))
-        move = -np.linalg.solve(H, gradient.astype(float)).astype(LONG)
-        length = LONG(1)
-        while value(some + length * move) < value(some) and length > 1e-9:
-            length /= 2
-        some = some + length * move
-        if np.abs(move).max() < 1e-12:
-            break
+    some = ascent(value, v[free], steps) if len(free) else v[free]
     v[free] = some
     return v.astype(float), float(value(some))
+
+
+def penalised_classes(v, Z, y, k, weight=None, offset=None):
+    """The penalised log-likelihood of k classes; v has a row for each class but the first."""
+    w = np.ones(len(y), dtype=LONG) if weight is None else np.asarray(weight, dtype=LONG)
+    s = np.column_stack([np.zeros(len(Z), LONG), Z @ v.reshape(k - 1, -1).T])
+    s = s if offset is None else s + np.asarray(offset, dtype=LONG)
+    s = s - s.max(axis=1, keepdims=True)
+    p = np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)
+    value = np.sum(w * (s[np.arange(len(y)), y] - np.log(np.exp(s).sum(axis=1))))
+    q = p[:, 1:]
+    V = -q[:, :, None] * q[:, None, :]
+    V[:, np.arange(k - 1), np.arange(k - 1)] += q
+    products = (w[:, None, None] * Z[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+    blocks = (V.reshape(len(Z), -1).T @ products).reshape(k - 1, k - 1, *[Z.shape[1]] * 2)
+    information = blocks.transpose(0, 2, 1, 3).reshape(v.size, v.size)
+    return value + log_determinant(information) / 2
+
+
+def ascent(value, v, steps=60):
+    """Where a function of long doubles is largest near v, by numerical derivatives."""
+    for _ in range(steps):
+        gradient, H = derivatives(value, v, LONG(2) ** -11)
+        H = H.astype(float)
+        top = np.linalg.eigvalsh(H).max()
+        if top >= 0.0:
+            H = H - (top + 1.0) * np.eye(len(H))
+        move, length = -np.linalg.solve(H, gradient.astype(float)).astype(LONG), LONG(1)
+        here = value(v)
+        while value(v + length * move) < here and length > 1e-9:
+            length /= 2
+        v = v + length * move
+        if np.abs(move).max() < 1e-12:
+            break
+    return v

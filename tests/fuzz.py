@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 KINDS = (
-    "claims", "options", "model_files", "checkpoints", "skops_files", "tables", "caches",
-    "requests",
+    "claims", "options", "predictions", "model_files", "checkpoints", "skops_files", "tables",
+    "caches", "requests",
 )  # fmt: skip
 PATIENCE = 120.0  # seconds
 MEMORY = 4 << 30  # bytes of address space beyond what the process has when it starts
@@ -81,7 +81,7 @@ class Fuzzer:
     def _started(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        limited = sys.platform == "linux" and self.kind not in ("claims", "options")
+        limited = sys.platform == "linux" and self.kind not in ("claims", "options", "predictions")
         given = (self.kind, self.seed, limited, sender)
         self.process = context.Process(target=cases, args=given, daemon=True)
         self.process.start()

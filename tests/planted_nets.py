@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from l1_oracles import Net, mean_loss
 
+from separatrix import ElasticNet, Objective, get_loss
+from separatrix.data.validation import array_source, check_rows
+
 LOSSES = ("logistic", "squared", "squared_hinge")
+AWAY = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)  # of a weight's own size: how far from the minimum
 ABOVE = (0.0, 1e-14, 1e-9, 1e-4, 1e-1, 1.0)  # how much stronger than the pull a threshold is
 
 
@@ -98,3 +105,25 @@ def with_best_bias(net, W):
 
 def bias_slope(net, W):
     return mean_loss(net.name, net.X, net.y, W, net.c, net.k)[1][:, -1]
+
+
+def objective_of(net, sparse):
+    rows = sp.csr_array(net.X) if sparse else net.X
+    source = array_source(check_rows(rows), net.y, sample_weight=net.c)
+    loss = get_loss(net.name).for_classes(net.k)
+    return Objective(loss, ElasticNet(net.l1, net.l2, tuple(net.p)), source, net.intercept)
+
+
+def near(of, rng, away):
+    """The minimum with some weights moved, some of them away from 0."""
+    sizes = np.append(1.0 / np.sqrt(np.mean(of.net.X**2, axis=0)).clip(1e-3), 1.0)
+    way = rng.standard_normal(of.weights.shape) * sizes * (rng.random(of.weights.shape) < 0.5)
+    W = of.weights + away * way
+    W[:, -1] *= of.net.intercept
+    return W
+
+
+def parts(first, *ends):
+    """Lists of seeds; a quick run takes the first."""
+    slow = [pytest.param(range(*part), marks=pytest.mark.slow) for part in itertools.pairwise(ends)]
+    return pytest.mark.parametrize("seeds", [first, *slow], ids=["first", *map(str, ends[1:])])

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from conftest import quiet
-from fuzzers import claims, options
+from fuzzers import claims, options, predictions
 from fuzzers.cases import Case
 from fuzzers.challengers import better
 from fuzzers.exact import exact_objective
@@ -37,6 +37,19 @@ def test_claims_hold(seed):
 @pytest.mark.parametrize("seed", [0, 2, 4, 9, 12, 14, 15, 22, 29, 30, 44])
 def test_claims_hold_whatever_the_options(seed):
     assert options.one(seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 11])
+def test_certified_predictions_hold(seed):
+    assert predictions.one(seed)
+
+
+@pytest.mark.parametrize("seed", [11, 30, 34])
+def test_certificates_that_are_too_good_are_found(seed, monkeypatch):
+    """Bounds for nine tenths of the gap."""
+    monkeypatch.setattr("separatrix.proofs.training_scores.ROOT_ROUNDING", np.sqrt(0.9))
+    with pytest.raises(Claim, match="of the minimum"):
+        predictions.one(seed)
 
 
 def test_a_fit_that_tells_the_truth_passes():

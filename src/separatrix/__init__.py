@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .models.export import export
     from .models.files import load, save
     from .objective import Objective
-    from .penalties import L2, ElasticNet, GroupLasso
+    from .penalties import L2, ConstrainedElasticNet, ElasticNet, GroupLasso
     from .schedules import Constant, InverseScaling, Pegasos, StepDecay
     from .separation import Separability, separability
     from .solvers import (
@@ -86,6 +86,7 @@ __all__ = [
     "Checkpoint",
     "CoefficientDisplay",
     "Constant",
+    "ConstrainedElasticNet",
     "CoordinateAscent",
     "CoordinateDescent",
     "Decision",
@@ -179,7 +180,7 @@ _WHERE = {
         "models.export": "export",
         "models.files": "load save",
         "objective": "Objective",
-        "penalties": "L2 ElasticNet GroupLasso",
+        "penalties": "L2 ConstrainedElasticNet ElasticNet GroupLasso",
         "schedules": "Constant InverseScaling Pegasos StepDecay",
         "separation": "Separability separability",
         "solvers": (

@@ -21,8 +21,8 @@ def customers(n=200, seed=0):
     return data
 
 
-def leaks(data, **options):
-    source = separatrix.read(data, target="gone")
+def leaks(data, drop_first=False, **options):
+    source = separatrix.read(data, target="gone", drop_first=drop_first)
     clf = LinearClassifier(l2=1e-2, **options).fit(source)
     found = [one for one in diagnose(clf, source.sample(len(data))).findings if one.cause == CAUSE]
     return found[0].evidence["features"] if found else []
@@ -41,6 +41,8 @@ def test_the_column_that_says_the_label_is_named(standardize):
     assert leaks(data.assign(days=swapped), standardize=standardize) == []
     state = np.where(gone, np.where(data["age"] > 40, "left", "moved"), "here")
     assert leaks(data.assign(state=state), standardize=standardize) == ["'state'"]
+    found = leaks(data.assign(state=state), standardize=standardize, drop_first=True)
+    assert found == ["'state'"]
     assert leaks(data.assign(flag=gone), standardize=standardize) == ["'flag'"]
 
 

@@ -136,7 +136,7 @@ def test_the_largest_strength_is_the_first_that_holds_every_feature_at_zero():
 def test_plain_data_and_parts():
     penalty = ElasticNet(0.3, 0.7, P)
     assert from_dict(json.loads(json.dumps(penalty.to_dict()))) == penalty
-    assert set(REGISTRY) == {"l2", "elastic_net", "group_lasso"}
+    assert set(REGISTRY) == {"l2", "elastic_net", "group_lasso", "constrained_elastic_net"}
     assert penalty.on_features(np.array([2, 0])) == ElasticNet(0.3, 0.7, (2.0, 1.0))
     assert ElasticNet(0.3).on_features(np.array([1])) == ElasticNet(0.3)
     assert penalty.with_l2(0.0) == ElasticNet(0.3, 0.0, P)

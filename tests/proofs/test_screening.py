@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from planted_nets import planted
+from planted_nets import AWAY, near, objective_of, parts, planted
 from sparse_problems import objective, solved
 
-from separatrix import ElasticNet, GroupLasso, Objective, get_loss
-from separatrix.data.validation import array_source, check_rows
+from separatrix import GroupLasso
 from separatrix.proofs.gap import GapTracker
 from separatrix.proofs.screening import proven_zeros
 from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.training import ending
 from separatrix.training.ending import _without_proven_zeros, _without_specks
-
-AWAY = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)  # of a weight's own size: how far from the minimum
-
-
-def objective_of(net, sparse):
-    rows = sp.csr_array(net.X) if sparse else net.X
-    source = array_source(check_rows(rows), net.y, sample_weight=net.c)
-    loss = get_loss(net.name).for_classes(net.k)
-    return Objective(loss, ElasticNet(net.l1, net.l2, tuple(net.p)), source, net.intercept)
-
-
-def near(of, rng, away):
-    """The minimum with some weights moved, some of them away from 0."""
-    sizes = np.append(1.0 / np.sqrt(np.mean(of.net.X**2, axis=0)).clip(1e-3), 1.0)
-    way = rng.standard_normal(of.weights.shape) * sizes * (rng.random(of.weights.shape) < 0.5)
-    W = of.weights + away * way
-    W[:, -1] *= of.net.intercept
-    return W
-
-
-def parts(first, *ends):
-    """Lists of seeds; a quick run takes the first."""
-    slow = [pytest.param(range(*part), marks=pytest.mark.slow) for part in itertools.pairwise(ends)]
-    return pytest.mark.parametrize("seeds", [first, *slow], ids=["first", *map(str, ends[1:])])
-
 
 NARROW = (116, 645, 670, 782, 1007, 1036)  # where a ball of half the radius would be wrong
 

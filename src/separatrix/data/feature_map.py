@@ -14,6 +14,7 @@ import numpy as np
 from ..numeric.dot import exact_product
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
+from ..penalties import Penalty
 from ..rows import CsrRows
 from ..rows.exact_standardization import exact_bias
 from .arrays import ArraySource
@@ -29,6 +30,7 @@ class FeatureMap:
     n_features: int  # number of features of the given rows
     standardization: Standardization | None = None
     occupied: Ints | None = None  # the features that are kept; None: all
+    within: Penalty | None = None  # the constraints on weights of the given features, if any
 
     def source(self, given: Source) -> Source:
         """The given rows with the solver's features."""
@@ -60,6 +62,8 @@ class FeatureMap:
         if self.standardization is None:
             return W
         W = W / self.standardization.scale
+        if self.within is not None:
+            W = self.within.snapped(W)
         W[:, -1] = exact_bias(-self.standardization.mean, W)[0]
         return W
 

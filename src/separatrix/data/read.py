@@ -39,6 +39,7 @@ def read(
     hash_bits: int = 18,
     max_categories: int | None = None,
     min_frequency: int | float | None = None,
+    drop_first: bool = False,
     missing: Literal["error", "mean", "zero", "indicator"] = "error",
     dates: Mapping[str, Sequence[str]] | None = None,
     block_rows: int | None = None,
@@ -92,6 +93,10 @@ def read(
         See ``categorical``.
     max_categories, min_frequency : int, float or None
         Rare categories share one feature, as in scikit-learn's OneHotEncoder.
+    drop_first : bool
+        Whether the first category of each column has no feature: the others are compared with it.
+        For fits without a penalty, as all features of a column sum to 1 like the intercept. Of two
+        categories the first never has one.
     missing : "error", "mean", "zero" or "indicator"
         How missing values are handled; "indicator" adds a feature that marks them.
     dates : dict or None
@@ -155,7 +160,8 @@ def read(
         "target": target, "features": features, "keep": keep, "drop": drop, "weight": weight,
         "offset": offset,
         "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
-        "min_frequency": min_frequency, "missing": missing, "dates": dates,
+        "min_frequency": min_frequency, "drop_first": drop_first, "missing": missing,
+        "dates": dates,
     }  # fmt: skip
     if engine is not None or is_dask(what):
         checks.choice("engine", engine or "dask", ("dask",))
@@ -184,7 +190,9 @@ def read(
     return source
 
 
-DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}
+DEFAULTS = {
+    "categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error", "drop_first": False,
+}  # fmt: skip
 
 
 def _warn_of_columns(encoding: Any, n_rows: int, categorical: Any) -> None:

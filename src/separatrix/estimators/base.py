@@ -131,6 +131,7 @@ class LinearModel(TrainingRows):
             stop = with_validation_rows(settings.stop, self, source)
             settings = replace(settings, stop=stop)
         settings = self._with_rows_to_certify(settings, source)
+        settings = self._constrained(settings, X, source)
         settings, source = self._standardized(settings, source)
         seed = checks.seed(self.random_state)
         settings, objective, solver, W = self._posed(settings, source, seed)
@@ -158,12 +159,14 @@ class LinearModel(TrainingRows):
     ) -> tuple[FitSettings, Objective, Solver, Array]:
         """The objective, solver and start; features that no row stores are removed.
 
-        Such features are kept where their weights are not 0 at the start, and if a solver visits
-        single rows, because ``partial_fit`` continues from there and may encounter them.
+        Such features are kept where their weights are not 0 at the start, if constraints may not
+        allow 0, and if a solver visits single rows, because ``partial_fit`` continues from there
+        and may encounter them.
         """
         objective = self._objective(settings, source)
         W = self._start(objective, seed, settings.features)
-        occupied = None if self._asks_by_row() else occupied_features(source)
+        every = self._asks_by_row() or settings.penalty.constrains
+        occupied = None if every else occupied_features(source)
         if occupied is not None:
             given = settings.features or FeatureMap(source.n_features)
             features = replace(given, occupied=occupied)
@@ -204,8 +207,11 @@ class LinearModel(TrainingRows):
         if not self.standardize:
             return settings, source
         found = feature_standardization(source, centre=self.fit_intercept)
-        features = FeatureMap(source.n_features, found)
-        return replace(settings, features=features, given=source), features.source(source)
+        within = settings.penalty if settings.penalty.constrains else None
+        features = FeatureMap(source.n_features, found, within=within)
+        penalty = settings.penalty.in_units(found.scale[:-1])
+        scaled = replace(settings, penalty=penalty, features=features, given=source)
+        return scaled, features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """The objective: two classes have their own form, more have the joint one, labels a sum."""
@@ -228,6 +234,10 @@ class LinearModel(TrainingRows):
 
     def _with_rows_to_certify(self, settings: FitSettings, source: Source) -> FitSettings:
         """The settings with the rows of ``Stop(certify=...)`` as a source."""
+        return settings
+
+    def _constrained(self, settings: FitSettings, X: Any, source: Source) -> FitSettings:
+        """The settings with constraints on the weights of the features of the source."""
         return settings
 
     def _start(self, objective: Objective, seed: int, features: FeatureMap | None = None) -> Array:

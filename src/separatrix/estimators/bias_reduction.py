@@ -22,7 +22,7 @@ from ..losses import Loss
 from ..numeric.dependent import Dependence, dependences
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.firth import FirthObjective, balancing_shift
+from ..objective.firth_objective import FirthObjective
 from ..penalties import L2, Penalty
 from ..solvers import FisherScoring, Solver
 from ..training.minimize import Result
@@ -67,7 +67,7 @@ class BiasReduced(LossModel):
     def _as_trained(self, source: Source) -> Source:
         if self.bias_reduction is None:
             return source
-        check_two_classes(source, self.bias_reduction)
+        check_classes_of(source, self.bias_reduction)
         return source if self._firth else smoothed(source, self.fit_intercept)
 
     def _loss_settings(self, loss: Loss, penalty: Penalty) -> FitSettings:
@@ -107,23 +107,24 @@ class BiasReduced(LossModel):
     def _check_rank(self, objective: FirthObjective) -> None:
         """Refuse rows that do not determine all coefficients: the information is singular."""
         likelihood, source = objective.likelihood, objective.source
-        p, n = likelihood.size, source.n_rows
+        p, n = likelihood.width, source.n_rows
         if getattr(source, "weight_power", 0):
             raise ValueError(
                 "bias_reduction='firth' takes sample weights as numbers of rows, and these are "
                 "beyond 1e-120 or 1e120: scale them"
             )
-        if p > MOST_COEFFICIENTS:
+        size, other = likelihood.size, "" if likelihood.several else "bias_reduction='mdypl', or "
+        if size > MOST_COEFFICIENTS:
             raise ValueError(
-                f"bias_reduction='firth' keeps a matrix of {p} x {p} numbers in memory; expected "
-                f"at most {MOST_COEFFICIENTS} coefficients: use bias_reduction='mdypl', or l2 > 0"
+                f"bias_reduction='firth' keeps a matrix of {size} x {size} numbers in memory; "
+                f"expected at most {MOST_COEFFICIENTS} coefficients: use {other}l2 > 0"
             )
         if n < p:
             raise ValueError(
                 f"{n} rows cannot determine {p} coefficients: bias_reduction='firth' needs rows "
-                "of full rank; use bias_reduction='mdypl', or l2 > 0"
+                f"of full rank; use {other}l2 > 0"
             )
-        information = likelihood.information(np.zeros(p))
+        information = likelihood.information(np.zeros(size))[:p, :p]  # of a class
         mean, deviation = objective.moments
         constant = np.flatnonzero(
             deviation == 0.0 if objective.intercept else np.hypot(mean, deviation) == 0.0
@@ -141,17 +142,21 @@ class BiasReduced(LossModel):
         of = [words[at] for at in bad.others.tolist()]
         more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
         alone = "constant" if self.fit_intercept else "0 in every row"
+        features = {names[at] for at in (bad.variable, *bad.others.tolist()) if at < d}
+        remedy = "leave the feature out"
+        if encoding is not None and encoding.sum_to_one(features):
+            remedy = "read with drop_first=True, as categories without one sum to 1"
         text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else alone
         return (
-            f"the coefficient of {words[bad.variable]} is not determined: it is {text}; leave the "
-            "feature out, or use bias_reduction='mdypl' or l2 > 0"
+            f"the coefficient of {words[bad.variable]} is not determined: it is {text}; {remedy}, "
+            "or use bias_reduction='mdypl' or l2 > 0"
         )
 
     def _finish(self, objective: Objective, result: Result) -> None:
         super()._finish(objective, result)
         if isinstance(objective, FirthObjective) and self.fit_intercept:
             likelihood = objective.likelihood
-            shift = balancing_shift(likelihood, likelihood.variables(result.weights))
+            shift = likelihood.balancing_shift(likelihood.variables(result.weights))
             self.intercept_flic_: Array = self.intercept_ + shift
 
 
@@ -190,13 +195,17 @@ def no_penalty() -> Penalty:
     return L2(0.0)
 
 
-def check_two_classes(source: Source, method: str) -> None:
-    """Refuse anything but two classes."""
-    if source.labels is not None or len(source.classes) != 2:
-        what = "several labels" if source.labels is not None else f"{len(source.classes)} classes"
+def check_classes_of(source: Source, method: str) -> None:
+    """Refuse several labels per row, and for "mdypl" more than two classes."""
+    if source.labels is not None:
         raise ValueError(
-            f"bias_reduction={method!r} is for two classes, and the rows have {what}: use l2 > 0, "
-            "or fit each class against the rest by itself"
+            f"bias_reduction={method!r} is for one label per row, and the rows have several "
+            "labels: fit each of them by itself, or use l2 > 0"
+        )
+    if method != "firth" and len(source.classes) != 2:
+        raise ValueError(
+            f"bias_reduction={method!r} is for two classes, and the rows have "
+            f"{len(source.classes)} classes: use bias_reduction='firth', or l2 > 0"
         )
     if not source.without_offset.visitable:
         raise ValueError(

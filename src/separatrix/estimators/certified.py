@@ -20,6 +20,7 @@ from ..objective import Objective
 from ..proofs.prediction_bounds import PredictionBounds, ScoreBounds, probability_bounds
 from ..proofs.provable import provable
 from ..proofs.training_scores import FittedWeights, why_unbounded
+from ..proofs.units import seen_weights
 from ..proofs.weight_ball import reach_of, with_all_features
 from ..rows import Rows, concatenate_rows, host_rows_of, rows_of
 from ..training.minimize import Result
@@ -35,6 +36,24 @@ NEEDS_PROOF = (
 )
 SAME = 1e-9  # relative difference of J at which the rows are not those of the fit
 TINY = 1e-12  # J of a perfect fit is only rounding
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """How errors name the rows of a fit that are given once more."""
+
+    method: str
+    X: str
+    y: str
+    offset: str
+    otherwise: str
+    """What else to do with rows that are not taken."""
+
+
+TRAINING_ROWS = RowNames(
+    "certified", "X_train", "y_train", "train_offset",
+    "fit Dask collections with certify_predictions=True",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +96,10 @@ class CertifiedPredictions:
     score_high: Array
     probability_low: Array | None
     probability_high: Array | None
+
+    def __repr__(self) -> str:
+        """How many labels are proven, not all arrays."""
+        return f"<CertifiedPredictions: {int(self.decided.sum())} of {len(self.decided)} labels>"
 
 
 class CertifiedModel(LossModel):
@@ -130,6 +153,12 @@ class CertifiedModel(LossModel):
                 "certified labels are those with the largest score, but set_decision set costs for "
                 "more than two classes: remove them with set_decision()"
             )
+        given = {"y_train": y_train, "sample_weight": sample_weight, "train_offset": train_offset}
+        alone = [name for name, value in given.items() if value is not None and X_train is None]
+        if alone:
+            raise ValueError(
+                f"{alone[0]} belongs to the rows of the fit: pass them as X_train, too"
+            )
         if X_train is not None:
             bounds = self._bounds_from(X_train, y_train, sample_weight, train_offset)
         elif "prediction_bounds_" in self.__dict__:
@@ -151,7 +180,7 @@ class CertifiedModel(LossModel):
         low, high = found.low, found.high
         if self._columns is None:
             low, high = low[:, 0], high[:, 0]
-        loss = self._likelihood()
+        loss = self.trace_.loss
         if not hasattr(loss, "probability"):
             return CertifiedPredictions(labels, decided, low, high, None, None)
         return CertifiedPredictions(labels, decided, low, high, *probability_bounds(loss, found))
@@ -182,9 +211,11 @@ class CertifiedModel(LossModel):
         if features is not None and features.occupied is not None:
             n_features = len(features.occupied)
         reach = with_all_features(reach_of(self.trace_.penalty, n_features, features), features)
-        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.fit_intercept)
-        bounds, value = fitted.checked_bounds(self.gap_ or 0.0)
-        if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY:
+        # Of the fit: parameters may have been set since.
+        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.trace_.fit_intercept)
+        bounds, mean_loss, error = fitted.checked_bounds(self.gap_ or 0.0)
+        value = mean_loss + self.trace_.penalty.value(seen_weights(W, features))
+        if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY + error:
             raise ValueError(
                 f"the objective on these rows is {value:.9g}, but the fit reached "
                 f"{self.objective_:.9g}: pass the X, y, sample_weight and offset of the fit as "
@@ -192,11 +223,13 @@ class CertifiedModel(LossModel):
             )
         return bounds
 
-    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Source:
+    def _rows_of_fit(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, names: RowNames = TRAINING_ROWS
+    ) -> Source:
         if is_dask(X):
             raise TypeError(
-                "certified takes arrays, sparse matrices or a source as X_train: fit Dask "
-                "collections with certify_predictions=True"
+                f"{names.method} takes arrays, sparse matrices or a source as {names.X}: "
+                f"{names.otherwise}"
             )
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
@@ -206,7 +239,7 @@ class CertifiedModel(LossModel):
                 source = reweighted(source, self.class_weight)
         else:
             if y is None:
-                raise ValueError("X_train needs the labels of its rows: pass y_train, too")
+                raise ValueError(f"{names.X} needs the labels of its rows: pass {names.y}, too")
             other = copy(self)  # whose attributes are overwritten
             source = other._source(
                 X, y, sample_weight, classes=self.classes_, reset=False, encode=False
@@ -215,12 +248,12 @@ class CertifiedModel(LossModel):
         if source.has_offset != self.uses_offset_:
             had, have = ("an", "no") if self.uses_offset_ else ("no", "an")
             raise ValueError(
-                f"the fit had {had} offset, and X_train has {have} offset: pass that of the fit as "
-                "train_offset"
+                f"the fit had {had} offset, and {names.X} has {have} offset: pass that of the fit "
+                f"as {names.offset}"
             )
         if not np.array_equal(source.classes, self.classes_):
             raise ValueError(
-                f"y_train has the labels {source.classes.tolist()!r}; expected those of the fit, "
+                f"{names.y} has the labels {source.classes.tolist()!r}; expected those of the fit, "
                 f"{self.classes_.tolist()!r}"
             )
         return source
@@ -292,13 +325,16 @@ class CertifiedModel(LossModel):
                 f"Stop(certify=X) is not for fits with {what}: fit with a smaller tol, and see "
                 "which labels certified(X) proves"
             )
-        if isinstance(given, Source):
-            rows = given
-        else:
-            parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
-            X = concatenate_rows(parts)
-            rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
-        check_features(rows, source.n_features, type(self).__name__)
+        try:
+            if isinstance(given, Source):
+                rows = given
+            else:
+                parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
+                X = concatenate_rows(parts)
+                rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
+            check_features(rows, source.n_features, type(self).__name__)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"the rows of Stop(certify=...): {error}") from error
         return replace(settings, stop=replace(settings.stop, certify=rows))
 
     def _finish(self, objective: Objective, result: Result) -> None:

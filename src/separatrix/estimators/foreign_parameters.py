@@ -19,6 +19,8 @@ ADVICE = {
     "bias_reduction": "it takes the place of the penalty that LinearClassifierCV searches; use "
     "LinearClassifier(bias_reduction=...)",
     "soft_labels": "LinearClassifierCV needs labels; use LinearClassifier(soft_labels=True)",
+    "bounds": "use LinearClassifier(bounds=...), and GridSearchCV to search its parameters",
+    "monotone": "use LinearClassifier(monotone=...), and GridSearchCV to search its parameters",
     "l1_ratio": "give l1 and l2, or search both by LinearClassifierCV(l1_ratio=...)",
     "eta0": "the size of steps is learning_rate",
     "n_iter": "the number of passes is max_iter",

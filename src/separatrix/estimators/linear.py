@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ..data.device_arrays import memory_released
 from ..losses import Loss, get_loss
-from ..penalties import Penalty
+from ..penalties import Penalty, is_l2
 from ..solvers import Solver
 from ..training.loop import Callback
 from ..training.stopping import Stop
@@ -20,9 +20,10 @@ from .penalty_object import PenaltyObject
 from .penalty_parameters import DEFAULT_L2, given_penalty, penalty_of
 from .soft_labels import check_soft_labels
 from .sparse import SparseModel
+from .weight_constraints import ConstrainedModel, asked_for
 
 
-class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
+class LinearClassifier(ConstrainedModel, PenaltyObject, BiasReduced, StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every solver:
@@ -73,10 +74,21 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         shorthand. The words of scikit-learn are refused: "l1" is ``l1=...`` here, and no penalty
         is ``l2=0``. ``set_params(penalty__l1=...)`` replaces the object by one with another l1.
         Other penalties than ``L2`` are for the losses and solvers that ``l1`` is for.
+    bounds : pair, dict or None
+        The smallest and largest weights, ``(low, high)``: each of them is a number, None for no
+        bound, an array (d,) or a dict by feature (name or number); ``bounds=(0, None)`` for weights
+        that are not negative. Or a dict from features to pairs; the name of an encoded column means
+        all of its features. Bounds are for ``coef_``, also with ``standardize``; equal ones fix a
+        weight. For convex smooth losses, without ``groups``. See docs/penalties.md.
+    monotone : dict, list or None
+        Weights in order: ``{"grade": "increasing"}`` along the categories of an encoded column,
+        or "decreasing", or a list of the categories in order. Or a list of pairs such as
+        ``(["low", "mid", "high"], "increasing")``, of features given by names or numbers. For l2
+        alone, and losses that are a sum over the classes.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
-        ``GradientDescent()``.
+        ``GradientDescent()``; with ``bounds`` or ``monotone`` the first or the last of these.
         "auto" chooses by loss and shape; ``solver_`` shows the choice and the reason.
     start : {"zeros", "random", "sum"} or array
         Initial weights: (d + 1,) or (k, d + 1), bias last.
@@ -129,11 +141,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         softmax, with X in memory. The loss is the cross-entropy: each row counts as a copy with
         each label, weighted by its probability, and ``classes_`` are the numbers from 0.
     bias_reduction : None, "mdypl" or "firth"
-        For the logistic loss of two classes, in place of a penalty: ``l2`` is then 0, leave it out.
-        The estimate is finite for every data set. "mdypl": labels are pulled towards 1/2, a convex
-        problem with a proof. "firth": the likelihood has Firth's penalty, ``log|I| / 2`` with the
-        expected information I; ``objective_`` is the negative of it divided by the rows, ``gap_``
-        is None, and predictions use ``intercept_flic_``. See docs/bias_reduction.md.
+        For the logistic loss, in place of a penalty: ``l2`` is then 0, leave it out. The estimate
+        is finite for every data set. "mdypl": labels of two classes are pulled towards 1/2, a
+        convex problem with a proof. "firth": the likelihood of two or more classes has Firth's
+        penalty, ``log|I| / 2`` with the expected information I; ``objective_`` is the negative of
+        it divided by the rows, ``gap_`` is None, and predictions use ``intercept_flic_``. See
+        docs/bias_reduction.md.
     random_state : int, Generator, RandomState or None
         Seed of shuffling and random starts; it does not affect the minimum of a convex objective.
     callbacks : sequence of callables
@@ -159,6 +172,13 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         the solver left are removed, and ``objective_`` and ``gap_`` are those of the resulting
         weights. (In the rare case that their gap would be above ``tol``, and larger than before,
         the weight stays, as ``selected_``.)
+    nonzero_ : array (k, d) of bool or None
+        Weights that are **proven** not to be 0 in any minimum, with the signs of ``coef_``; None if
+        ``gap_`` is None. With ``l2 > 0`` by the squares of the penalty, with ``l1`` also by the
+        curvature of the loss: for "logistic" (and softmax), "one_vs_rest_logistic", "squared" and
+        "squared_hinge". ``certify_selection`` proves more, from the rows of the fit.
+    selection_ : str
+        "proven" if ``zero_`` and ``nonzero_`` cover every weight, else "undecided".
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool
@@ -182,9 +202,9 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
     intercept_ : array (1,), (k,) or (q,)
         Biases. With more than two classes and a loss that depends only on differences of scores
         (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
-    intercept_flic_ : array (1,)
+    intercept_flic_ : array (1,) or (k,)
         With ``bias_reduction="firth"``, the intercept of predictions: the one for which the mean
-        probability of the training rows is the share of the larger class.
+        probabilities of the training rows are the shares of the classes.
     prediction_bounds_ : object
         What ``certified`` needs besides rows, after its first call or ``certify_predictions=True``.
     prior_shift_ : array (1,) or (k,)
@@ -255,6 +275,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         penalty_weights: Any = None,
         groups: Any = None,
         penalty: Penalty | None = None,
+        bounds: Any = None,
+        monotone: Any = None,
         solver: str | Solver = "auto",
         start: Any = "zeros",
         max_iter: int = 1000,
@@ -280,6 +302,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         self.penalty_weights = penalty_weights
         self.groups = groups
         self.penalty = penalty
+        self.bounds = bounds
+        self.monotone = monotone
         self.solver = solver
         self.start = start
         self.max_iter = max_iter
@@ -334,6 +358,8 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
             raise ValueError(NEEDS_ALL_ROWS)
         if self.certify_predictions:
             raise ValueError(NEEDS_PROOF)
+        if asked := asked_for(self):
+            raise ValueError(f"partial_fit goes row by row and does not take {asked}: call fit")
         with AllOrNothing(self):
             objective, result = self._partial_fit(X, y, classes, sample_weight, offset)
             self._finish(objective, result)
@@ -345,6 +371,12 @@ class LinearClassifier(PenaltyObject, BiasReduced, StreamModel, SparseModel):
         if self.soft_labels is not False:
             check_soft_labels(self, loss)
         return self._loss_settings(loss, self._penalty(loss))
+
+    @property
+    def _drops_first(self) -> bool:
+        # Without a penalty the features of a column must not sum to 1, like the intercept.
+        penalty = self._penalty()
+        return self.fit_intercept and is_l2(penalty) and penalty.l2 == 0.0
 
     def _penalty(self, loss: Loss | None = None) -> Penalty:
         given, loss = self.__dict__.get("penalty"), get_loss(self.loss) if loss is None else loss

@@ -38,6 +38,11 @@ class TrainingRows(LinearPredictor):
     _takes_labels = False  # whether ``fit`` takes rows with several labels each
     _weighs_labels = False  # whether ``class_weight`` is for such rows, too
 
+    @property
+    def _drops_first(self) -> bool:
+        """Whether the first category of a column of a frame has no feature."""
+        return False
+
     def _source(
         self,
         X: Any,
@@ -50,7 +55,7 @@ class TrainingRows(LinearPredictor):
     ) -> ArraySource:
         before = self.__dict__.pop("_reading", None) if reset else None
         may_be_frame = reset and encode and type(X) is not np.ndarray
-        frame = encoded_frame(X, sample_weight) if may_be_frame else None
+        frame = encoded_frame(X, sample_weight, self._drops_first) if may_be_frame else None
         if frame is not None:
             rows: RowsLike = frame[0]
             reading = frame[1]

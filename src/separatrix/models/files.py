@@ -33,8 +33,8 @@ OPTIONAL = (
 """Attributes that a fit may leave out."""
 LATER: dict[type[Any], tuple[str, ...]] = {
     KernelPerceptron: ("trace_",),
-    LinearClassifier: ("_zero",),
-    LinearClassifierCV: ("_zero",),
+    LinearClassifier: ("_nonzero", "_zero"),
+    LinearClassifierCV: ("_nonzero", "_zero"),
 }
 """Attributes that were added later, so that older files lack them."""
 

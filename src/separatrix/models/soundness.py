@@ -29,8 +29,10 @@ from ..features import RadialBasis
 from ..kernels import Linear, Precomputed
 from ..losses import get_loss
 from ..numeric.container import Damaged
+from ..numeric.dense import dense
 from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
+from ..penalties import Penalty
 from ..proofs.prediction_bounds import PredictionBounds
 from ..solvers.online_state import expected_online_state
 from ..training.trace import Trace
@@ -157,9 +159,7 @@ def _check_weights(estimator: Any) -> None:
         if hasattr(estimator, name):
             array(k)(name, getattr(estimator, name))
     _check_reading(estimator, getattr(estimator, "_reading", None), d)
-    zero = getattr(estimator, "_zero", None)
-    if zero is not None:
-        array(k, d, dtype=bool)("_zero", zero)
+    _check_selection(estimator, k, d)
     for features in (estimator._features, trace.features):
         if features is not None:
             _check_features(features, d)
@@ -180,6 +180,15 @@ def _check_weights(estimator: Any) -> None:
     bounds = getattr(estimator, "prediction_bounds_", None)
     if bounds is not None:
         _check_bounds(bounds, k, d)
+
+
+def _check_selection(estimator: Any, k: int, d: int) -> None:
+    """Check that weights proven to be 0 are 0, and weights proven not to be are not."""
+    for name, is_zero in (("_zero", True), ("_nonzero", False)):
+        found = getattr(estimator, name, None)
+        if found is not None:
+            array(k, d, dtype=bool)(name, found)
+            _expect(name, bool(np.all((dense(estimator.coef_)[found] == 0.0) == is_zero)))
 
 
 def _check_decision(estimator: LinearPredictor, found: Decision) -> None:
@@ -263,8 +272,17 @@ def _check_features(found: FeatureMap, d: int) -> None:
         array(d + 1)("_features.scale", scaling.scale)
         _expect("_features", _is_finite(scaling.mean) and _is_finite(scaling.scale))
         _expect("_features", bool(scaling.scale.min() > 0.0))
+    if found.within is not None:
+        _check_penalty("_features", found.within, d)
     if occupied is not None:
         _expect("_features", len(occupied) > 0 and _are_indices(occupied, d))
+
+
+def _check_penalty(name: str, penalty: Penalty, d: int) -> None:
+    """Check for one entry for every feature."""
+    for field in ("weights", "groups", "low", "high", "units"):
+        of_features = getattr(penalty, field, None)
+        _expect(name, not isinstance(of_features, tuple) or len(of_features) == d)
 
 
 def _check_trace(trace: Trace, k: int, d: int) -> None:
@@ -272,9 +290,7 @@ def _check_trace(trace: Trace, k: int, d: int) -> None:
     features = trace.features
     seen = d if features is None or features.occupied is None else len(features.occupied)
     array(k, seen + 1)("trace_.start", trace.start)
-    for name in ("weights", "groups"):  # of a penalty: one entry for every feature
-        of_features = getattr(trace.penalty, name, None)
-        _expect("trace_", not isinstance(of_features, tuple) or len(of_features) == seen)
+    _check_penalty("trace_", trace.penalty, seen)
     _expect("trace_", trace.parts is None or 1 <= trace.parts <= MOST_COUNT)
     if trace.state is not None and trace.solver.by_row:
         average = bool(getattr(trace.solver, "average", False))

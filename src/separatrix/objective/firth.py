@@ -1,4 +1,4 @@
-"""The logistic likelihood of two classes with Firth's penalty, in passes over blocks of rows.
+"""The logistic likelihood with Firth's penalty, in passes over blocks of rows.
 
 Problem     maximise  l(u) + log|I(u)| / 2,  I = sum c_i p_i (1 - p_i) z_i z_i'.
 Input       rows z_i, which are standardised, weights c_i that are numbers of rows, and u.
@@ -6,6 +6,7 @@ Output      the penalised likelihood, its gradient, and I.
 Algorithm   One pass sums the losses and I, a few rows at a time. With I = R'R, a second pass sums
             the gradient, ``sum (c_i (y_i - p_i) + h_i (1/2 - p_i)) z_i``, from the hat values
             ``h_i = c_i p_i (1 - p_i) |R'^-1 z_i|^2``. No matrix has a side of the number of rows.
+            These are the sums of two classes; those of more are in ``firth_classes.py``.
 Papers      Firth, Bias reduction of maximum likelihood estimates, Biometrika 80 (1993);
             Heinze and Schemper, A solution to the problem of separation in logistic regression,
             Statistics in Medicine 21 (2002);
@@ -27,7 +28,6 @@ from ..data import Block, Source, Sum
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
-from .objective import Objective
 
 VALUES_OF_PART = 1 << 18  # of standardised rows in memory at a time: 2 MB
 FEWEST_ROWS = 64  # of a part: products of fewer are slow
@@ -37,16 +37,40 @@ BALANCED = 1e-13  # a shift that is as good as none
 
 @dataclass(frozen=True)
 class FirthLikelihood:
-    """The penalised likelihood of rows in standardised variables."""
+    """The penalised likelihood of rows of two classes in standardised variables."""
 
     source: Source
     standardization: Standardization
     intercept: bool
 
     @property
+    def width(self) -> int:
+        """Number of variables of a class: one for each feature, and the intercept."""
+        return self.source.n_features + self.intercept
+
+    @property
     def size(self) -> int:
         """Number of variables."""
-        return self.source.n_features + self.intercept
+        return self.width
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.size > self.width
+
+    def contrasts(self, reference: int) -> Array:
+        """What maps a variable of the classes to differences from the ``reference`` class."""
+        return np.ones((1, 1))
+
+    def of_classes(self, score: Array) -> Array:
+        """A gradient by the variables as one by those of all classes, (1, d + 1)."""
+        whole = np.zeros((1, self.source.n_features + 1))
+        whole[0, : self.size] = score
+        return whole
+
+    def balancing_shift(self, u: Array) -> Array:
+        """What to add to the intercepts for mean probabilities that are the shares, (1,)."""
+        return np.array([balancing_shift(self, u)])
 
     def variables(self, W: Array) -> Array:
         """The variables of weights (1, d + 1)."""
@@ -55,25 +79,27 @@ class FirthLikelihood:
 
     def weights(self, u: Array) -> Array:
         """Weights of the features as given, (1, d + 1)."""
-        whole = np.zeros((1, self.source.n_features + 1))
-        whole[0, : self.size] = u
-        return self.standardization.to_weights(whole)
+        return self.standardization.to_weights(self.of_classes(u))
 
     @property
     def units(self) -> float:
         """What the penalty is larger by in the units of the features as given."""
-        return float(np.sum(np.log(self.standardization.scale[: self.size])))
+        logarithms = np.log(self.standardization.scale[: self.width])
+        return float(np.sum(logarithms)) * (self.size // self.width)
 
     def information(self, u: Array) -> Array:
-        return self._sums(u)[2]
+        return self._at(u)[2]
+
+    def _at(self, u: Array) -> tuple[float, float, Array]:
+        with one_blas_thread(self.source.n_rows * float(self.size) ** 2):
+            return self._sums(u)
 
     def _sums(self, u: Array) -> tuple[float, float, Array]:
-        with one_blas_thread(self.source.n_rows * float(self.size) ** 2):
-            return self.source.total(Information(u, self.standardization))
+        return self.source.total(Information(u, self.standardization))
 
     def at(self, u: Array) -> FirthPoint | None:
         """The negative penalised log-likelihood and I; None where I is singular."""
-        loss, mistakes, information = self._sums(u)
+        loss, mistakes, information = self._at(u)
         factor, failed = lapack.dpotrf(information, lower=0, clean=1)
         if failed or not np.all(np.isfinite(factor)):
             return None
@@ -84,7 +110,10 @@ class FirthLikelihood:
         """The gradient of the penalised log-likelihood."""
         with one_blas_thread(self.source.n_rows * float(self.size) ** 2):
             inverse = lapack.dtrtri(at.factor, lower=0)[0]
-            (score,) = self.source.total(FirthScore(at.u, self.standardization, inverse))
+            return self._score(at.u, inverse)
+
+    def _score(self, u: Array, inverse: Array) -> Array:
+        (score,) = self.source.total(FirthScore(u, self.standardization, inverse))
         return score
 
 
@@ -103,7 +132,8 @@ def standardized_parts(
 ) -> Iterator[tuple[Array, Array, AnyArray, Array]]:
     """The first ``size`` standardised columns, offsets, labels and weights of a few rows at a time.
 
-    ``width`` is the number of values that the caller computes for each row.
+    Offsets have a column for each column of scores. ``width`` is the number of values that the
+    caller computes for each row.
     """
     n = len(block.y)
     step = max(FEWEST_ROWS, VALUES_OF_PART // max(size, width, 1))
@@ -111,7 +141,7 @@ def standardized_parts(
         part = block.part(start, min(start + step, n))
         rows, offset = part.rows.without_offset, part.rows.offset
         z = rows.standardized(standardization)[:, :size]
-        yield z, np.zeros(len(z)) if offset is None else offset[:, 0], part.y, part.weights
+        yield z, np.zeros((len(z), 1)) if offset is None else offset, part.y, part.weights
 
 
 @dataclass(frozen=True)
@@ -125,7 +155,7 @@ class Information(Sum[tuple[float, float, Array]]):
         p = len(self.u)
         loss, mistakes, information = 0.0, 0.0, np.zeros((p, p))
         for z, offset, y, weight in standardized_parts(block, self.standardization, p):
-            s = z @ self.u + offset
+            s = z @ self.u + offset[:, 0]
             m = y * s
             loss += float(weight @ np.logaddexp(0.0, -m))
             mistakes += float(weight[m <= 0.0].sum())
@@ -145,7 +175,7 @@ class FirthScore(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         score = np.zeros(len(self.u))
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
-            s, q = z @ self.u + offset, z @ self.inverse
+            s, q = z @ self.u + offset[:, 0], z @ self.inverse
             h = weight * expit(s) * expit(-s) * np.einsum("ij,ij->i", q, q)
             score += (weight * y * expit(-y * s) - 0.5 * h * np.tanh(0.5 * s)) @ z
         return (score,)
@@ -162,7 +192,7 @@ class ShiftedSlopes(Sum[tuple[float, float]]):
     def of(self, block: Block) -> tuple[float, float]:
         first = second = 0.0
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
-            s = z @ self.u + offset + self.shift
+            s = z @ self.u + offset[:, 0] + self.shift
             first -= float(weight @ (y * expit(-y * s)))
             second += float(weight @ (expit(s) * expit(-s)))
         return first, second
@@ -190,24 +220,3 @@ def balancing_shift(likelihood: FirthLikelihood, u: Array) -> float:
             break
         shift = following
     return shift
-
-
-@dataclass(frozen=True)
-class FirthObjective(Objective):
-    """The logistic loss with Firth's penalty, divided by the sum of the weights.
-
-    Its sums are those of the losses alone; ``likelihood`` has the penalty.
-    """
-
-    @property
-    def likelihood(self) -> FirthLikelihood:
-        """The penalised likelihood in standardised variables."""
-        return FirthLikelihood(self.source, self.standardization, self.intercept)
-
-    def value(self, W: Array) -> tuple[float, float]:
-        """The objective at W, infinite where the information is singular, and the mistakes."""
-        likelihood = self.likelihood
-        at = likelihood.at(likelihood.variables(W))
-        if at is None:
-            return np.inf, super().value(W)[1]
-        return at.value / self.source.weight_sum, at.mistakes

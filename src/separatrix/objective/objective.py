@@ -89,6 +89,13 @@ class Objective(DataFacts):
             W[:, -1] = -self.offset_sums.total / self.source.weight_sum
         return W
 
+    def allowed(self, W: Array) -> Array:
+        """The nearest weights that constraints allow, with biases that keep the mean scores."""
+        V = self.penalty.feasible(W)
+        if V is not W and self.intercept:
+            V[:, -1] -= (V - W)[:, :-1] @ self.standardization.mean
+        return V
+
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; cached facts about the data are shared."""
         return self._sharing(replace(self, penalty=penalty))
@@ -179,9 +186,13 @@ class Objective(DataFacts):
 
     @cached_property
     def value_at_zeros(self) -> float:
-        """J at weights of 0, where all rows have the same loss: without an offset, no read."""
+        """J at weights of 0, where all rows have the same loss: without an offset, no read.
+
+        Infinite if constraints do not allow them.
+        """
         k = self.shape[0]
-        if self.source.has_offset or self.loss.weighs_columns:
+        own = self.source.has_offset or self.loss.weighs_columns or self.penalty.constrains
+        if own:
             return self.value(np.zeros(self.shape))[0]
         label: AnyArray = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
         if self.source.multilabel:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..numeric import registry
 from .base import REGISTRY, Penalty
+from .constrained import ConstrainedElasticNet, constrained
 from .elastic_net import ElasticNet
 from .group_lasso import GroupLasso
 from .l2 import L2, is_l2
@@ -13,10 +14,12 @@ from .sparsity_inducing import SparsityInducing
 __all__ = [
     "L2",
     "REGISTRY",
+    "ConstrainedElasticNet",
     "ElasticNet",
     "GroupLasso",
     "Penalty",
     "SparsityInducing",
+    "constrained",
     "from_dict",
     "is_l2",
 ]

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..numeric.registry import Registered
 from ..numeric.tolerances import EPS
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
 
 REGISTRY: dict[str, type[Penalty]] = {}
 
 
+class Faces(NamedTuple):
+    """Which weights (k, d) can move freely, and which of them only together."""
+
+    labels: Ints
+    """Equal for weights that move together; -1 for those that stay."""
+    way: Array
+    """How far each moves relative to the others of its label, (d,) or (1,)."""
+    slope: Array
+    """Derivative of the absolute values, (k, d)."""
+
+
 class Penalty(Registered, ABC):
     """Penalty on weights (k, d + 1), bias last: convex, never negative, and 0 at 0.
+
+    With constraints it is infinite at all other weights, which may include 0.
 
     The bias is never penalised. A penalty is the sum of a smooth part, which has a gradient and a
     second derivative, and a non-smooth rest, which has a proximal operator (Parikh and Boyd,
@@ -26,7 +39,8 @@ class Penalty(Registered, ABC):
     Solvers and proofs check what a penalty can do, not which class it is. A smooth penalty
     defines ``value``, ``gradient``, ``diagonal``, ``coercive`` and ``conjugate``; one with a rest
     also ``rest``, ``thresholds``, ``prox``, ``violation``, ``dual_scale`` and ``largest``. A
-    penalty with parameters for each feature also defines ``on_features`` and ``check_features``.
+    penalty with parameters for each feature also defines ``on_features`` and ``check_features``,
+    and one with constraints the methods below ``constrains``.
     """
 
     _kind, _registry = "penalty", REGISTRY
@@ -45,6 +59,11 @@ class Penalty(Registered, ABC):
     """The group of every feature, or "classes"; None if every weight is its own block."""
     numbers: Ints | None = None
     """The group of every feature, (d,); None if no block contains several features."""
+
+    elastic: ClassVar[bool] = False
+    """Whether it is the sum of ``p_j (l1 |w_j| + l2 w_j^2)``; a subclass says so itself."""
+    constrains: bool = False
+    """Whether some weights are not allowed."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop cached values: fitting must not change the hash of a parameter."""
@@ -159,6 +178,59 @@ class Penalty(Registered, ABC):
             return self
         raise NotImplementedError(f"{type(self).__qualname__} has no l2 that could be another")
 
+    def feasible(self, W: Array) -> Array:
+        """Allowed weights near W; W itself if they are allowed."""
+        return W
+
+    def snapped(self, W: Array) -> Array:
+        """W without the rounding of a conversion: weights next to a bound are at the bound."""
+        return W
+
+    def in_units(self, scale: Array) -> Penalty:
+        """The penalty on weights that are larger by these factors, (d,).
+
+        Only constraints change: the strengths are those of the larger weights already.
+        """
+        return self
+
+    def faces(self, W: Array) -> Faces:
+        """The weights that can move without a kink or a constraint in between."""
+        raise NotImplementedError(f"{type(self).__qualname__} has no constraints")
+
+    @property
+    def reach(self) -> Array:
+        """Size of the weights that a conjugate may have; 0 where squares keep them near W.
+
+        Infinite where the conjugate is.
+        """
+        return np.array([0.0 if self.smooth or self.l2 > 0.0 else np.inf])
+
+    def outward(self, V: Array, error: Array) -> tuple[Array, float]:
+        """A point whose conjugate is the largest within the error of V, and what it may lack."""
+        return V + np.copysign(error, V), 0.0
+
+    def free_at(self, W: Array) -> Ints:
+        """The unpenalised features whose weights are not at a bound at W."""
+        return self.free_features(W.shape[1] - 1)
+
+    def recedes(self, direction: Array) -> bool:
+        """Whether weights may grow without end in a direction that has no penalty."""
+        return True
+
+    def zero_within(self, V: Array, error: Array) -> AnyArray:
+        """Where w = 0 maximises ``sum(V * w) - penalty(w)``, as for all points within the error.
+
+        Only asked of penalties with constraints.
+        """
+        return np.zeros(V.shape, dtype=np.bool_)
+
     def on_features(self, features: Ints) -> Penalty:
         """The penalty restricted to these features."""
         return self
+
+    def without_feature(self, feature: int, n_features: int) -> Penalty | None:
+        """A penalty with the same value where the weight of this feature is 0, and above elsewhere.
+
+        So much above that the weight is 0 at every minimum; None if there is no such form.
+        """
+        return None

@@ -9,6 +9,8 @@ import numpy as np
 from ..numeric.types import Array, Ints
 from .sparsity_inducing import SparsityInducing
 
+ENORMOUS = 1e100  # weight of a feature that keeps its weight at 0; its square does not overflow
+
 
 @dataclass(frozen=True)
 class ElasticNet(SparsityInducing):
@@ -33,6 +35,7 @@ class ElasticNet(SparsityInducing):
     """
 
     name = "elastic_net"
+    elastic = True
 
     def rest(self, W: Array) -> Array:
         """``l1 * p_j * |w_j|``."""
@@ -60,6 +63,12 @@ class ElasticNet(SparsityInducing):
         if self.weights is None:
             return self
         return replace(self, weights=tuple(self.feature_weights[features].tolist()))
+
+    def without_feature(self, feature: int, n_features: int) -> ElasticNet:
+        """The penalty with an enormous weight of this feature."""
+        weights = np.broadcast_to(self.feature_weights, n_features).copy()
+        weights[feature] = ENORMOUS
+        return replace(self, weights=tuple(weights.tolist()))
 
 
 def soft_threshold(w: Array, threshold: Array) -> Array:

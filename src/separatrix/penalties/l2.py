@@ -30,6 +30,7 @@ class L2(Penalty):
     """
 
     name = "l2"
+    elastic = True
 
     l2: float = 0.0
 

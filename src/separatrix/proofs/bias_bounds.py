@@ -29,6 +29,7 @@ from ..numeric.types import Array, Ints
 
 Slope = Callable[[Array], Array]
 SLOPE_SUMS = 64 * EPS  # relative error of a pairwise sum of slopes, with a few roundings each
+ROUNDINGS = 4.0  # of a score on the way to its slope, at most, in units of EPS
 PRECISION = 0.02  # of the mean slack: to which a root is located
 MOST_DOUBLINGS = 200  # of a step away from the start, before a bound is given up
 MOST_SHIFT = 500.0  # of biases of softmax: beyond, probabilities underflow
@@ -51,9 +52,10 @@ def _lower_bound(
     def is_below(beta: float) -> bool:
         # The largest scores within the slack; the roundings added also decide at a kink.
         top = scores + beta
-        top += slack + EPS * (np.abs(scores) + abs(beta) + slack) + SMALLEST_NORMAL
+        top += slack + ROUNDINGS * EPS * (np.abs(scores) + abs(beta) + slack) + SMALLEST_NORMAL
         slopes = share * slope(y * top)
-        return bool(np.sum(y * slopes) < -SLOPE_SUMS * np.sum(np.abs(slopes)))
+        error = SLOPE_SUMS * np.sum(np.abs(slopes)) + len(slopes) * SMALLEST_NORMAL
+        return bool(np.sum(y * slopes) < -error)
 
     return near - _smallest_step(lambda step: is_below(near - step), *_scale(slack, share, near))
 
@@ -66,9 +68,11 @@ def softmax_bounds(
     ``slack`` bounds the change of a difference of two scores of a row.
     """
     at = scores + near
-    slack = slack + EPS * (2.0 * np.abs(at).max(axis=1) + 2.0 * np.abs(near).max() + slack)
+    slack = slack + ROUNDINGS * EPS * (np.abs(at).max(axis=1) + np.abs(near).max() + slack)
     E = np.exp(at - at.max(axis=1, keepdims=True))
-    shares, total = np.bincount(y, share, len(near)), float(np.sum(share))
+    classes = range(len(near))
+    # NumPy adds contiguous arrays in pairs: other sums lose digits with their length.
+    shares, total = np.array([np.sum(share[y == c]) for c in classes]), float(np.sum(share))
     shrink = np.exp(-slack)[:, None]
 
     def is_below(reference: int, t: float) -> bool:
@@ -79,12 +83,12 @@ def softmax_bounds(
         others = np.maximum(lowered.sum(axis=1, keepdims=True) - lowered, 0.0)
         # The probability of each class if its score alone is as large as the slack allows.
         own = np.maximum(lowered, SMALLEST_NORMAL)
-        largest = own / (own + shrink * others)
-        excess = share @ largest - shares
+        largest = share[:, None] * (own / (own + shrink * others))
+        excess = np.sum(np.ascontiguousarray(largest.T), axis=1) - shares
         return bool(np.all(np.delete(excess, reference) < -SLOPE_SUMS * total))
 
     first, precision = _scale(slack, share, float(np.abs(near).max()))
-    steps = [_smallest_step(partial(is_below, c), first, precision) for c in range(len(near))]
+    steps = [_smallest_step(partial(is_below, c), first, precision) for c in classes]
     return near, near + np.maximum(steps, 0.0)
 
 

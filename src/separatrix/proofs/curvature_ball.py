@@ -32,8 +32,7 @@ from .weight_ball import WeightBall
 MOST_VARIABLES = 512  # of a class, whose second derivative is computed
 MOST_VALUES = 1 << 21  # of the matrices of all classes: 16 MB
 CHUNK = 1 << 18  # values of dense rows at a time
-SUMMED = 1e-12  # relative error of sums in a second derivative, of the sum of its diagonal
-OPERATIONS = 100  # roundings of a factor and of a solution, besides one per variable
+OPERATIONS = 100  # roundings of a factor and of a solution, besides one per variable and per row
 
 
 def has_least_curvature(loss: MarginLoss) -> bool:
@@ -94,15 +93,17 @@ def chunks(ball: WeightBall, bias_unit: float, X: Any) -> Iterator[Array]:
         yield Z
 
 
-def lower_factor(gram: Array, has_bias: bool) -> Array | None:
-    """A triangular factor whose square is at most ``gram + 2 I`` despite all rounding.
+def factor_rounding(gram: Array, penalty: Array, n_rows: int) -> float:
+    """Rounding error of a second derivative, a sum over rows in any order, and of its factor."""
+    size = float(np.trace(gram)) + float(np.sum(penalty))
+    return (n_rows + 16.0 * (len(gram) + OPERATIONS)) * EPS * size
 
-    A bias, the last variable, has no penalty. None if rounding leaves nothing of the curvature.
+
+def lower_factor(gram: Array, penalty: Array, rounding: float) -> Array | None:
+    """A triangular factor whose square is at most ``gram + diag(penalty)`` despite all rounding.
+
+    None if rounding leaves nothing of the curvature.
     """
-    m = len(gram)
-    penalty = np.full(m, 2.0)
-    penalty[m - has_bias :] = 0.0
-    rounding = (SUMMED + 16.0 * (m + OPERATIONS) * EPS) * (float(np.trace(gram)) + 2.0 * m)
     H = gram + np.diag(penalty - rounding)
     if not np.isfinite(H).all():
         return None

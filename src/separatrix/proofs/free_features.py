@@ -71,12 +71,28 @@ def lower_bound(objective: Objective, found: Correction) -> LowerBound:
     # The exactly balanced alphas have conjugates and a gradient that differ by this.
     off = float(np.linalg.norm(found.imbalance))
     change = off * found.steepness + off**2
-    size = np.sqrt(objective.loss.max_curvature or 1.0) * off * objective.feature_sizes
-    V = found.gradient[:, :-1]
-    V = V + np.copysign(size + SUMS * np.abs(V), V)
-    V[:, free_features(objective)] = 0.0
-    bound, V = scaled_bound(objective.penalty, -found.conjugate - change, V)
+    V, extra = objective.penalty.outward(-found.gradient[:, :-1], _error(objective, found))
+    V[:, found.free] = 0.0
+    bound, V = scaled_bound(objective.penalty, -found.conjugate - change - extra, -V)
     return LowerBound(bound, sum_rounding(objective) * found.conjugate_size, V)
+
+
+def _error(objective: Objective, found: Correction) -> Array:
+    """How far the gradient may be from that of exactly balanced alphas."""
+    off = float(np.linalg.norm(found.imbalance))
+    size = np.sqrt(objective.loss.max_curvature or 1.0) * off * objective.feature_sizes
+    error: Array = size + SUMS * np.abs(found.gradient[:, :-1])
+    return error
+
+
+def stays_at_bounds(objective: Objective, found: Correction) -> bool:
+    """Whether no unpenalised weight at a bound is drawn away from it."""
+    at_bounds = np.setdiff1d(free_features(objective), found.free)
+    if not len(at_bounds):
+        return True
+    V, _ = objective.penalty.outward(-found.gradient[:, :-1], _error(objective, found))
+    some = objective.penalty.on_features(at_bounds)
+    return bool(np.isfinite(some.conjugate(V[:, at_bounds])))
 
 
 def has_minimum(units: GivenUnits, W: Array) -> bool | None:
@@ -97,7 +113,7 @@ def has_minimum(units: GivenUnits, W: Array) -> bool | None:
         if found is None:
             return None
         if found.is_feasible:
-            return found.proves_minimum or None
+            return (found.proves_minimum and stays_at_bounds(objective, found)) or None
         if not found.balanced:
             return False
         W = W + found.step
@@ -118,6 +134,7 @@ class Correction(NamedTuple):
     """Whether no alpha is at an end of its range; for large margins they underflow to 0."""
     exact: bool  # whether redundant features are exact combinations of others
     step: Array  # Newton step used to correct the slopes
+    free: Ints  # the unpenalised features that are not at a bound
 
     @property
     def is_feasible(self) -> bool:
@@ -133,7 +150,7 @@ class Correction(NamedTuple):
 def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None:
     """The corrected alphas, in two or three reads; None if the second derivative overflows."""
     objective = units.objective
-    free = free_features(objective)
+    free = objective.penalty.free_at(W)
     some, C = np.append(free, -1), objective.source.weight_sum
     whole = objective.standardization
     own = whole.of_features(free)
@@ -163,7 +180,7 @@ def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None
     return Correction(
         conjugates / C, sizes / C, gradient, np.min(slack, axis=0), imbalance,
         float(np.sqrt(squares / C)), bool(np.all(balanced)), bool(np.min(distances) > 0.0),
-        basis is not None and basis.exact, step,
+        basis is not None and basis.exact, step, free,
     )  # fmt: skip
 
 

@@ -273,7 +273,8 @@ class GapTracker:
         self.reads -= free_features.READS
         found = free_features.correction(self.given, W, at)
         if found is not None and found.is_feasible:
-            self.attained = self.attained or found.proves_minimum
+            stays = free_features.stays_at_bounds(self.objective, found)
+            self.attained = self.attained or (found.proves_minimum and stays)
             self._raise(*free_features.lower_bound(self.objective, found))
 
     def _raise_by_sample(

@@ -102,7 +102,7 @@ class PredictionBounds:
         """Bounds on the scores of rows in an array or a CSR matrix, with their offset (n, k)."""
         S, rounding, spread = self.ball.scores(X)
         if offset is not None:
-            rounding = rounding + EPS * (np.abs(S) + np.abs(offset))
+            rounding = rounding + FEW_ROUNDINGS * (np.abs(S) + np.abs(offset))
             S = S + offset
         lower = _down(S, self.bias_low, -rounding)
         upper = _up(S, self.bias_high, rounding)
@@ -116,7 +116,8 @@ class PredictionBounds:
         nearer = self.curvature_ball
         if nearer is None:
             return found
-        return _nearer(found, S + self.bias, rounding + self.bias_rounding, nearer.deviations(X))
+        deviation = np.where(np.isfinite(spread)[:, None], nearer.deviations(X), np.inf)
+        return _nearer(found, S + self.bias, rounding + self.bias_rounding, deviation)
 
 
 def _of_differences(
@@ -125,7 +126,8 @@ def _of_differences(
     """Bounds on scores that sum to the offset: each is the mean of its differences from all."""
     k, mean = lower.shape[1], 0.0 if offset is None else offset.mean(axis=1)[:, None]
     far = (k - 1) * apart[:, None]
-    most, least = upper.sum(axis=1)[:, None] - upper, lower.sum(axis=1)[:, None] - lower
+    with np.errstate(invalid="ignore"):  # infinite bounds: nothing is known
+        most, least = upper.sum(axis=1)[:, None] - upper, lower.sum(axis=1)[:, None] - lower
     low = _down((k - 1) * lower, -most, -far, k * mean, times=k) / k
     return low, _up((k - 1) * upper, -least, far, k * mean, times=k) / k
 

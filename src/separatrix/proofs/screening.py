@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..numeric.tolerances import EPS
-from ..numeric.types import AnyArray
+from ..numeric.types import AnyArray, Array
+from ..penalties import Penalty
 from .gap import GapTracker
 
 ROUNDING = 100 * EPS  # of a mean of products with a feature, relative to its size
@@ -37,10 +38,37 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     radius = np.sqrt(2.0 * curvature * proof.gap)
     if not np.isfinite(radius):
         return nothing
+    if penalty.constrains:
+        error = radius * spread + ROUNDING * np.sqrt(len(nothing)) * size
+        return penalty.zero_within(-proof.dual, (1.0 + ROUNDING) * error)
     # For groups over the classes, the error of each class's mean follows from its own alphas.
-    spread, size = (penalty.lengths(of_features[None]) for of_features in (spread, size))
-    rounding = ROUNDING + penalty.rounding_of_lengths
-    nearest = penalty.lengths(proof.dual) + rounding * np.sqrt(len(nothing)) * size
-    strictly = (1.0 + rounding) * (nearest + radius * spread) < penalty.thresholds
+    moves = radius * penalty.lengths(spread[None])
+    strictly = (1.0 + _rounding(penalty)) * (_pulls(proof, proof.dual) + moves) < penalty.thresholds
     proven: AnyArray = np.broadcast_to(penalty.by_feature(strictly), nothing.shape)
     return proven
+
+
+def slack(proof: GapTracker) -> Array:
+    """By how much the pull of every feature is below its threshold in the proof, at least: (k, d).
+
+    At every minimum the sum of these times the weights, or lengths of groups, is at most the gap.
+    """
+    objective, penalty = proof.objective, proof.objective.penalty
+    shape = objective.shape[0], objective.shape[1] - 1
+    if penalty.smooth or proof.dual is None:
+        return np.zeros(shape)
+    left = penalty.thresholds - (1.0 + _rounding(penalty)) * _pulls(proof, proof.dual)
+    found: Array = np.broadcast_to(penalty.by_feature(np.maximum(left, 0.0)), shape)
+    return found
+
+
+def _rounding(penalty: Penalty) -> float:
+    return ROUNDING + penalty.rounding_of_lengths
+
+
+def _pulls(proof: GapTracker, dual: Array) -> Array:
+    """Upper bounds on the lengths of the means of ``alpha * y * x``, by block of weights."""
+    objective, penalty = proof.objective, proof.objective.penalty
+    size = penalty.lengths(objective.feature_sizes[None])
+    pulls: Array = penalty.lengths(dual) + _rounding(penalty) * np.sqrt(objective.shape[0]) * size
+    return pulls

@@ -145,27 +145,28 @@ def _bound_of_columns(
     loss, count = _binary(objective), light[:, -1]
     V = G + _missing_gradient(bias, light, HOST)
     shares = np.append(_shares(least)[:, 0], least)
-    most = penalty.dual_scale(V)
-    scales = np.append(1.0 - shares[:-1], penalty.dual_scale(V, -conjugate) if penalty.l2 else most)
+    most, curved = penalty.dual_scale(-V), penalty.l2 or penalty.constrains
+    best_scale = penalty.dual_scale(-V, -conjugate) if curved else most
+    scales = np.append(1.0 - shares[:-1], best_scale)
     scales = np.minimum(scales, min(most, 1.0 - least))
     shares = np.maximum(shares, 1.0 - scales)
     alpha = _missing_alpha(shares[:, None], bias, count)
     levels = loss.conjugate(alpha) @ count + _levels_of_offset(objective, bias, alpha)
-    found = -scales * conjugate - shares * levels - penalty.conjugates(V, scales)
+    found = -scales * conjugate - shares * levels - penalty.conjugates(-V, scales)
     best = int(np.argmax(found))
     return float(found[best]), scales[best] * V
 
 
-def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]:
-    """The largest ``s * gain - conjugate(s * V)`` for s up to 1, and ``s * V`` there.
+def scaled_bound(penalty: Penalty, gain: float, G: Array) -> tuple[float, Array]:
+    """The largest ``s * gain - conjugate(-s * G)`` for s up to 1, and ``s * G`` there.
 
     phi* is convex with phi*(0) = 0, so a share s of alphas gains at least s times ``gain``. With
-    absolute values in the penalty, V may leave their box only as far as the squared terms pay for
+    absolute values in the penalty, G may leave their box only as far as the squared terms pay for
     it (Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity enforcing
     penalties, 2017).
     """
-    s = penalty.dual_scale(V, gain)
-    return s * gain - penalty.conjugate(s * V), s * V
+    s = penalty.dual_scale(-G, gain)
+    return s * gain - penalty.conjugate(-s * G), s * G
 
 
 def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
@@ -173,20 +174,27 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
 
     With absolute values and no squares, the scale must move the gradient into their box, so its
     error is an error of the scale. With squares it has the same effect as an error of the scores.
+    Between bounds and without squares, it is multiplied by the largest weight.
     """
     penalty = objective.penalty
-    if penalty.l2 > 0.0 or penalty.smooth:
+    reach = penalty.reach
+    if not reach.any():
         return 0.0
     try:
         size = objective.feature_sizes
     except ValueError:  # squares overflow: nothing is known
         return np.inf
-    pull = penalty.lengths(at.gradient[:, :-1])
-    near = (penalty.thresholds > 0.0) & (pull >= 0.5 * penalty.thresholds)
-    size = penalty.lengths(np.broadcast_to(size, (len(at.gradient), len(size))))
-    threshold = np.broadcast_to(penalty.thresholds, near.shape)
-    share = np.max(size[near] / threshold[near], initial=0.0)
-    return float(EPS * objective.loss.steepness(at.value) * share * at.value)
+    unit = EPS * objective.loss.steepness(at.value)
+    bounded = np.broadcast_to(np.where(np.isfinite(reach), reach, 0.0), size.shape)
+    of_weights = unit * len(at.gradient) * dot(bounded, size)
+    # Blocks are expanded to their features.
+    pull = penalty.by_feature(penalty.lengths(at.gradient[:, :-1]))
+    threshold = np.broadcast_to(penalty.by_feature(penalty.thresholds), pull.shape)
+    near = (threshold > 0.0) & (pull >= 0.5 * threshold) & np.isinf(reach)
+    sizes = np.broadcast_to(size, (len(at.gradient), len(size)))
+    sizes = np.broadcast_to(penalty.by_feature(penalty.lengths(sizes)), pull.shape)
+    share = np.max(sizes[near] / threshold[near], initial=0.0)
+    return float(unit * share * at.value + of_weights)
 
 
 class Mixtures(NamedTuple):

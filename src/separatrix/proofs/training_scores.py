@@ -14,27 +14,28 @@ import numpy as np
 
 from ..data import Block, Source, Sum
 from ..losses import Loss
-from ..numeric.dot import scaled_square
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..objective.known import ClassSums
 from ..penalties import Penalty
 from ..rows import host_rows_of
+from ..rows.exact_standardization import exact_bias
 from .bias_bounds import column_bounds, softmax_bounds
 from .curvature_ball import (
     MOST_VALUES,
     MOST_VARIABLES,
     chunks,
+    factor_rounding,
     has_least_curvature,
     least_curvature,
     lower_factor,
 )
-from .prediction_bounds import ROOT_2, PredictionBounds
+from .prediction_bounds import FEW_ROUNDINGS, ROOT_2, PredictionBounds
 from .units import GivenUnits
-from .weight_ball import WeightBall, reach_of, with_all_features
+from .weight_ball import OPERATIONS, WeightBall, reach_of, with_all_features
 
 ROOT_ROUNDING = 1.0 + 4 * EPS  # of the root of a gap
-BIAS_ROUNDING = 64 * EPS  # of a pairwise sum over the features
+LARGEST = 1e250  # size of a sum whose parts do not overflow in that precision
 MOST_ROUNDS = 3  # of bounds on the curvature, each from the bounds on scores of the last
 ENOUGH = 0.5  # of the curvature at the weights: then better bounds are not worth another read
 
@@ -54,6 +55,8 @@ def why_unbounded(loss: Loss, penalty: Penalty) -> str:
         )
     if penalty.l1 > 0.0:
         return "l1 is not 0: use l2 alone"
+    if penalty.constrains:
+        return "the weights have constraints: fit without bounds and monotone"
     if not penalty.coercive or not penalty.l2 > 0.0:
         return (
             "some features have no penalty, so that the gap does not bound their weights: use "
@@ -78,7 +81,7 @@ def _of_block(ball: WeightBall, block: Block) -> tuple[Any, TrainingScores]:
     X = host_rows_of(block.X).take(here).as_matrix()
     values, rounding, spread = ball.scores(X)
     if (offset := block.rows.offset) is not None:
-        rounding = rounding + EPS * (np.abs(values) + np.abs(offset[here]))
+        rounding = rounding + FEW_ROUNDINGS * (np.abs(values) + np.abs(offset[here]))
         values = values + offset[here]
     return X, TrainingScores(values, rounding, spread, block.y[here], block.weights[here])
 
@@ -111,7 +114,9 @@ class LeastCurvature(Sum[tuple[Array, float, float]]):
         away = np.maximum(found.bias_high - found.bias, found.bias - found.bias_low)
         within = rows.spread[:, None] + away
         if (nearer := found.curvature_ball) is not None:
-            within = np.minimum(within, nearer.deviations(X))
+            # Scores that overflowed have an infinite spread, and nothing is known about them.
+            some = np.isfinite(rows.spread)[:, None]
+            within = np.where(some, np.minimum(within, nearer.deviations(X)), np.inf)
         within = within + rows.rounding + found.bias_rounding
         signs = self.loss.signs(rows.y, rows.values)
         margins = signs * (rows.values + found.bias)
@@ -153,15 +158,17 @@ class FittedWeights:
         """Bounds on the predictions of the minimum, given the duality gap."""
         return self._bounds(gap)[0]
 
-    def checked_bounds(self, gap: float) -> tuple[PredictionBounds, float]:
-        """The same, and the objective at the weights: other rows would have another one."""
+    def checked_bounds(self, gap: float) -> tuple[PredictionBounds, float, float]:
+        """The same, and the mean loss at the weights with its error from the rounding of scores.
+
+        Other rows would have another mean loss.
+        """
         found, rows = self._bounds(gap)
-        scores = rows.values + found.bias
-        C = float(np.sum(rows.weight))
-        mean = float(np.sum(rows.weight * self.loss.value(rows.y, scores))) / C
-        used = self.reach > 0.0
-        scaled = self.W[:, :-1][:, used] / self.reach[used]
-        return found, mean + scaled_square(scaled)
+        scores, share = rows.values + found.bias, rows.weight / np.sum(rows.weight)
+        away = rows.rounding + found.bias_rounding
+        errors = (np.abs(self.loss.gradient(rows.y, scores)) + away) * away
+        losses = self.loss.value(rows.y, scores)
+        return found, float(np.sum(share * losses)), float(np.sum(share * errors.sum(axis=1)))
 
     def without_gap(self, bounds: PredictionBounds) -> PredictionBounds:
         """Bounds on the scores of the fit itself, whose width is that of rounding."""
@@ -173,12 +180,14 @@ class FittedWeights:
         weights, b = self.W[:, :-1], self.W[:, -1]
         ball = WeightBall(weights, self._centre(), self.reach, radius)
         rows = TrainingScores(*map(np.concatenate, self.source.total(ScoresInBall(ball))))
-        near = b + np.sum(weights * ball.centre, axis=1)
+        near = exact_bias(ball.centre, self.W)[0]  # large means would cost digits
         size = np.abs(b) + np.sum(np.abs(weights * ball.centre), axis=1)
+        terms = (OPERATIONS + len(ball.centre)) * EPS
+        lost = np.where(size < LARGEST, terms, 1.0) * terms * size
         low, high = self._biases(rows, near) if self.intercept else (near, near)
         found = PredictionBounds(
             weights, ball.centre, self.reach, radius, low, high, self.loss.shifts, near,
-            BIAS_ROUNDING * size,
+            FEW_ROUNDINGS * (np.abs(near) + lost),
         )  # fmt: skip
         return self._with_curvature(found, rows), rows
 
@@ -195,13 +204,20 @@ class FittedWeights:
         found = replace(found, bias_unit=(unit if 0.0 < unit < np.inf else 1.0) * self.intercept)
         for _ in range(MOST_ROUNDS):
             sums, least, present = self.source.total(LeastCurvature(self.loss, found))
-            factors = [lower_factor(gram / self.source.weight_sum, self.intercept) for gram in sums]
+            grams = (gram / self.source.weight_sum for gram in sums)
+            factors = [self._factor(gram, len(rows.y)) for gram in grams]
             if any(factor is None for factor in factors):
                 break
             found = replace(found, factors=np.array(factors))
             if least > ENOUGH * present:
                 break
         return found
+
+    def _factor(self, gram: Array, n_rows: int) -> Array | None:
+        """A factor of the second derivative; a bias, the last variable, has no penalty."""
+        penalty = np.full(len(gram), 2.0)
+        penalty[len(gram) - self.intercept :] = 0.0
+        return lower_factor(gram, penalty, factor_rounding(gram, penalty, n_rows))
 
     def _centre(self) -> Array:
         """The mean row; without an intercept 0."""

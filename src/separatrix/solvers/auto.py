@@ -231,7 +231,7 @@ def _suits_columns(objective: Objective) -> bool:
     """
     loss, source = objective.loss, objective.source
     in_memory = isinstance(source, InMemory) and source.visitable
-    if not in_memory or objective.penalty.groups is not None:
+    if not in_memory or objective.penalty.groups is not None or objective.penalty.constrains:
         return False
     few = source.n_rows < DENSE_ROWS_OF_A_FEATURE * source.n_features
     by_class = loss.column_loss is not None and loss.convex and loss.has_curvature
@@ -243,6 +243,7 @@ def _for_another_penalty(objective: Objective) -> Solver:
     loss, model = objective.loss, objective.loss.has_convex_model
     some_zero = objective.penalty.thresholds.any()
     kind = "weights become 0" if some_zero else "features have penalties of their own"
+    kind = "weights have bounds" if objective.penalty.constrains else kind
     if _suits_columns(objective):
         return CoordinateDescent(reason=f"{kind}, and columns of wide or sparse rows are cheap")
     if model and ProximalNewton().holds_groups(objective):

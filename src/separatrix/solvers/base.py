@@ -188,8 +188,8 @@ class Solver(Registered, ABC):
         """Raise an error for a penalty that it would ignore or misinterpret."""
         if not self.takes(penalty):
             raise ValueError(
-                f"{type(self).__name__} takes l2 alone, no l1 and no penalty_weights; use "
-                "ProximalNewton(), CoordinateDescent() or GradientDescent(), or solver='auto', "
+                f"{type(self).__name__} takes l2 alone, no l1, no penalty_weights and no bounds; "
+                "use ProximalNewton(), CoordinateDescent() or GradientDescent(), or solver='auto', "
                 "which means one of them then"
             )
 
@@ -259,8 +259,13 @@ class Lowest(NamedTuple):
 
 
 def finite_start(objective: Objective, W: Array) -> Array:
-    """W, or zeros if J overflows at W: the solver could not recover from there."""
-    return W if not W.any() or np.isfinite(objective.value(W)[0]) else np.zeros_like(W)
+    """W, or zeros if J overflows at W: the solver could not recover from there.
+
+    With constraints: the allowed weights nearest to these.
+    """
+    W = objective.allowed(W)
+    finite = not W.any() or np.isfinite(objective.value(W)[0])
+    return W if finite else objective.allowed(np.zeros_like(W))
 
 
 def lowest(objective: Objective, W: Array) -> Lowest:

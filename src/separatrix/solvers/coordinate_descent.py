@@ -102,7 +102,12 @@ class CoordinateDescent(Solver):
             )
 
     def check_penalty(self, penalty: Penalty) -> None:
-        """Groups are not supported."""
+        """Groups and constraints are not supported."""
+        if penalty.constrains:
+            raise ValueError(
+                "CoordinateDescent does not take bounds or monotone; use ProximalNewton() or "
+                "GradientDescent()"
+            )
         if penalty.groups is not None:
             raise ValueError(
                 "CoordinateDescent moves one weight at a time, which groups do not allow; use "

@@ -24,7 +24,8 @@ from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.firth import FirthLikelihood, FirthObjective, FirthPoint
+from ..objective.firth import FirthLikelihood, FirthPoint
+from ..objective.firth_objective import FirthObjective
 from .base import Solver, State, Step
 
 MEMORY = 10  # steps whose effect on the gradient is remembered
@@ -36,7 +37,7 @@ CURVED = 1e-10  # least cosine of a step and the change of the gradient that is 
 
 @dataclass(frozen=True, repr=False)
 class FisherScoring(Solver):
-    """Maximises the logistic likelihood of two classes with Firth's penalty.
+    """Maximises the logistic likelihood with Firth's penalty.
 
     It is the solver of ``LinearClassifier(bias_reduction="firth")``, and of nothing else.
 
@@ -67,7 +68,7 @@ class FisherScoring(Solver):
 
     def expected_state(self, objective: Objective) -> Check:
         """The variables, and the remembered steps."""
-        p = objective.source.n_features + objective.intercept
+        p = _likelihood(objective).size
         return entries({"variables": array(p), "moves": array(None, p), "changes": array(None, p)})
 
     def steps(

@@ -84,6 +84,12 @@ class GradientDescent(Solver):
     def check_penalty(self, penalty: Penalty) -> None:
         """Row by row, penalties must be equal for all weights, and averages are never sparse."""
         super().check_penalty(penalty)
+        if penalty.constrains and (self.by_row or self.average):
+            given = f"batch_size={self.batch_size!r}" if self.by_row else "average=True"
+            raise ValueError(
+                f"GradientDescent({given}) does not take bounds or monotone: fit all rows at once "
+                "by GradientDescent() or ProximalNewton()"
+            )
         if not self.by_row:
             return
         # Row by row weights decay by l2 and receive l1 late; the loops know nothing else.

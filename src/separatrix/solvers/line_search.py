@@ -96,16 +96,22 @@ def _next_length(
 
 
 def backtrack(
-    evaluate: Callable[[Array], E], W: Array, at: E, direction: Array, slope: float
+    evaluate: Callable[[Array], E],
+    W: Array,
+    at: E,
+    direction: Array,
+    slope: float,
+    along: Callable[[float], Array] | None = None,
 ) -> tuple[float, Array, E]:
     """The whole step, or the part of it that decreases J: its length, 0 if nothing does.
 
     Near the minimum the decrease is below the rounding of J: the whole step is then accepted
-    unless J clearly rises.
+    unless J clearly rises. ``along`` returns the weights at a length if rounding of the sum ``W +
+    length * direction`` matters.
     """
     length = 1.0
     for _ in range(MOST_HALVINGS):
-        there = W + length * direction
+        there = W + length * direction if along is None else along(length)
         then = evaluate(there)
         if then.value <= at.value + SUFFICIENT_DECREASE * length * slope:
             return length, there, then

@@ -52,8 +52,12 @@ def moved(
     if penalty.smooth:
         return ProximalStep(W - step * standardization.to_weights(g), -step, g)
     u, scale = standardization.from_weights(W), standardization.scale
-    there = scale * penalty.prox((u - step * g) / scale, step / scale**2)
-    return ProximalStep(standardization.to_weights(there), 1.0, there - u)
+    near = penalty.prox((u - step * g) / scale, step / scale**2)
+    there = scale * near
+    V = standardization.to_weights(there)
+    if penalty.constrains:  # without the rounding of a change of variables
+        V[:, :-1] = near[:, :-1]
+    return ProximalStep(V, 1.0, there - u)
 
 
 def proximal_gradient(

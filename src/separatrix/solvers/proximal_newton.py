@@ -23,7 +23,7 @@ Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, finite_start
 from .block_model import crawls, minimise_with_groups
+from .face_model import minimise_on_faces
 from .line_search import backtrack
 from .thresholds import FEW_OF_ROWS, ROWS_A_VARIABLE
 from .working_hessian import LossHessian, model_hessian, own_variables
@@ -130,7 +131,8 @@ class ProximalNewton(Solver):
             before = gain
             V, gain = model_minimum(objective, W, at, features, held)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
-            length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
+            along = _along(objective, W, V) if objective.penalty.constrains else None
+            length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain, along)
             decrease = gain if length > 0.0 else 0.0  # rounding prevents progress
             trusted = length == 1.0 and gain <= CHORD * before and not rough
             carried = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
@@ -264,7 +266,12 @@ def model_minimum(
         for values in (whole.from_weights(W), whole.gradient(at.gradient))
     )
     penalty = objective.penalty
-    if penalty.groups is not None:
+    if penalty.constrains:
+        X = np.column_stack([W[:, features], u[:, -1] / own.scale[-1]])
+        some_of = penalty.on_features(features)
+        gain = minimise_on_faces(hessian, some_of, own.scale, X, slope)
+        u[:, -1] = own.scale[-1] * X[:, -1]
+    elif penalty.groups is not None:
         gain = minimise_with_groups(hessian, penalty, features, own.scale, u, slope)
     else:
         thresholds = np.zeros(u.shape)
@@ -274,12 +281,17 @@ def model_minimum(
         parts = zip(hessian, *(v.reshape(shape) for v in (thresholds, u, slope)), strict=True)
         gain = sum(minimise_quadratic(*part) for part in parts)
     V = W.copy()
-    V[:, features] = u[:, :-1] / own.scale[:-1]
+    V[:, features] = X[:, :-1] if penalty.constrains else u[:, :-1] / own.scale[:-1]
     if objective.intercept:
         moved = np.sum((V - W)[:, :-1] * whole.mean, axis=1)
         before = whole.from_weights(W)[:, -1]
         V[:, -1] += (u[:, -1] - before) / own.scale[-1] - moved
     return V, gain
+
+
+def _along(objective: Objective, W: Array, V: Array) -> Callable[[float], Array]:
+    """Allowed weights from W to V, without rounding at the end."""
+    return lambda length: V if length == 1.0 else objective.penalty.feasible(W + length * (V - W))
 
 
 def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array) -> float:

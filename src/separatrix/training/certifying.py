@@ -16,7 +16,7 @@ from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from ..proofs.prediction_bounds import ScoreBounds
 from ..proofs.training_scores import FittedWeights
-from ..proofs.units import GivenUnits
+from ..proofs.units import GivenUnits, canonical
 from ..rows import host_rows_of
 
 SPARE = 1.02
@@ -40,8 +40,8 @@ class Certifying:
     units: GivenUnits
     rows: Source
     proven: tuple[Array, float] | None = None
-    """The weights of the last check that proved all labels, and the largest gap for which it does.
-    """
+    """The weights of the last check that proved all labels, as they are returned, and the largest
+    gap for which it does."""
 
     def holds(self, W: Array, gap: float) -> bool:
         """Whether all labels are proven for the weights that a run returns."""
@@ -51,6 +51,7 @@ class Certifying:
 
     def check(self, W: Array, gap: float) -> Found:
         """The predictions of these weights of the objective, with this duality gap."""
+        W = canonical(self.units.objective, W)
         fitted, features = FittedWeights.of(self.units, W), self.units.features
         bounds = fitted.bounds(gap)
         own = fitted.without_gap(bounds).for_given(features)

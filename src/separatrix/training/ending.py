@@ -152,6 +152,7 @@ def _without_specks(W: Array, gap: GapTracker) -> Array:
             break
         V, known = W.copy(), gap.to_state()
         V[:, :-1][specks] = 0.0
+        V = penalty.feasible(V)
         gap.close(V, V, None)
         if gap.value <= most and (gap.proven or not proven):
             return V

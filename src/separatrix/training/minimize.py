@@ -172,7 +172,7 @@ def minimize(
         raise ValueError(f"start has shape {start.shape}, expected {objective.shape}")
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
-    start = np.zeros(objective.shape) if start is None else start
+    start = objective.allowed(np.zeros(objective.shape) if start is None else start)
     cycles = stop.cycle and solver.is_deterministic_map(objective.penalty)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 

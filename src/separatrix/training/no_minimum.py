@@ -84,7 +84,12 @@ def existence(
     alone = np.zeros_like(W)
     alone[:, [*free, -1]] = W[:, [*free, -1]]
     plain = units.without_offset
-    if objective.value(alone)[1] == 0.0 and plain.mistakes(plain.weights(alone)) == 0.0:
+    recedes = objective.penalty.recedes(alone)
+    if (
+        recedes
+        and objective.value(alone)[1] == 0.0
+        and (plain.mistakes(plain.weights(alone)) == 0.0)
+    ):
         return Existence(_along(objective, alone, "separable"))
     grows = _grows(objective, moved, norms)
     if not at_rest and not grows:
@@ -113,6 +118,8 @@ def _verdict(units: GivenUnits, free: Ints, most_reads: int) -> Runaway | None:
         if found.direction is not None:  # data that overlaps has none
             direction = np.zeros((len(found.direction), objective.shape[1]))
             direction[:, [*free, -1]] = found.direction
+            if not objective.penalty.recedes(direction):  # another may stay within the bounds
+                return Runaway(settled=False)
             return _along(objective, direction, found.verdict)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from matplotlib import colors
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -51,6 +52,37 @@ def test_every_class_has_its_marker():
     assert len({m.get_paths()[0].vertices.tobytes() for m in display.markers_}) == 3
 
 
+def test_undecided_weights_are_hollow():
+    rows = X.assign(copy=X["worst radius"])
+    clf = LinearClassifier(l1=0.02, l2=0.0, standardize=True).fit(rows, Y)
+    display = CoefficientDisplay.from_estimator(clf, top=31)
+    paper = colors.to_rgba(display.ax_.get_facecolor())
+    nonzero, zero = clf.nonzero_[0, display.order_], clf.zero_[0, display.order_]
+    assert nonzero.any()
+    assert not (nonzero | zero).all()
+    hollow = [bar.get_facecolor() == paper for bar in display.bars_]
+    assert hollow == [not known for known in nonzero | zero]
+    proven, undecided = (len(markers.get_offsets()) for markers in display.zeros_)
+    assert (proven, undecided) == (zero.sum(), clf.undecided_.sum())
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "sign proven" in words
+    assert "undecided" in words
+    plain = CoefficientDisplay.from_estimator(LinearClassifier(l2=1e-2).fit(X[["mean radius"]], Y))
+    assert plain.ax_.get_legend() is None  # no penalty that makes weights 0
+
+
+def test_undecided_weights_of_a_class_are_hollow():
+    rows, y = load_iris(return_X_y=True, as_frame=True)
+    clf = LinearClassifier(l1=0.05, l2=0.0, tol=1e-4).fit(rows, y)
+    display = CoefficientDisplay.from_estimator(clf)
+    known = (clf.nonzero_ | clf.zero_)[:, display.order_]
+    assert known.any()
+    paper = colors.to_rgba(display.ax_.get_facecolor())
+    for markers, proven in zip(display.markers_, known, strict=True):
+        inner = [tuple(each) == paper for each in markers.get_facecolors()]
+        assert inner == [not each for each in proven]
+
+
 def test_what_has_no_weights_is_refused():
     kernel = KernelPerceptron(random_state=0).fit(X.to_numpy()[:50], Y[:50])
     with pytest.raises(TypeError, match="KernelPerceptron has no coef_"):
@@ -59,3 +91,7 @@ def test_what_has_no_weights_is_refused():
         CoefficientDisplay(np.ones(3), names=["a"], classes=np.array([0, 1]))
     with pytest.raises(ValueError, match="top must be 1 or more"):
         CoefficientDisplay(np.ones(1), names=["a"], classes=np.array([0, 1])).plot(top=0)
+    with pytest.raises(ValueError, match=r"proven has the shape \(1, 2\)"):
+        CoefficientDisplay(
+            np.ones(1), names=["a"], classes=np.array([0, 1]), proven=np.ones(2, dtype=bool)
+        )

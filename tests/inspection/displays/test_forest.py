@@ -72,3 +72,20 @@ def test_what_cannot_be_plotted_is_refused():
     squared = LinearClassifier("squared", **EXACT).fit(X, y)
     with pytest.raises(ValueError, match="no odds"):
         ForestDisplay.from_inference(inference(squared, X, y), odds_ratios=True)
+
+
+@pytest.mark.parametrize("odds_ratios", [False, True])
+def test_infinite_coefficients_without_an_interval_are_arrows(odds_ratios):
+    nan = np.full(2, np.nan)
+    intervals = np.array([nan, [1.0, 2.0], nan, nan])
+    coef = np.array([np.inf, 1.5, -np.inf, np.nan])
+    display = ForestDisplay(
+        coef, intervals=intervals, names=list("abcd"), odds_ratios=odds_ratios
+    ).plot()
+    drawn = {
+        line.get_marker(): line.get_ydata().tolist()
+        for line in display.ax_.lines
+        if line.get_marker() in "<>" and len(line.get_xdata())
+    }
+    assert drawn == {"<": [-2.0], ">": [0.0]}
+    display.figure_.canvas.draw()

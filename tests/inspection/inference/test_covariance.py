@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from inspection.inference.cases import EXACT, close, table, with_ones
+from inspection.inference.profile_oracle import LONG, least, losses, solved
 
 from separatrix import LinearClassifier, inference
 
@@ -108,3 +109,23 @@ def test_contrasts_do_not_depend_on_the_order_of_the_classes(reference, l2):
     between = inference(clf, X, y, covariance="sandwich", reference="b")
     assert between.classes[width] == "c"
     close(between.cov[width, width], difference @ first.cov @ difference)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_covariances_in_long_double(k):
+    """Inverses by Gaussian elimination, at a minimum by Newton's method, in long double."""
+    X, y = table(95, n=200, d=3, k=k)
+    Z, Y = with_ones(X).astype(LONG), (y[:, None] == np.arange(k)).astype(LONG)
+    ones, size = np.ones(len(y), LONG), (k - 1) * Z.shape[1]
+    theta, _ = least(np.zeros(size, LONG), Z, Y, ones, np.arange(size))
+    H = losses(theta, Z, Y, ones, 2)[2]
+    inverse = np.column_stack([solved(H, e) for e in np.eye(size, dtype=LONG)])
+    rows = [losses(theta, Z[i : i + 1], Y[i : i + 1], ones[:1], 2)[1] for i in range(len(y))]
+    groups = np.arange(len(y)) % 30
+    sums = [sum(rows[i] for i in np.flatnonzero(groups == g)) for g in range(30)]
+    clf = LinearClassifier(**EXACT).fit(X, y)
+    close(inference(clf, X, y).cov, inverse)
+    for g, given in ((rows, {"covariance": "sandwich"}),
+                     (sums, {"covariance": "cluster", "groups": groups})):  # fmt: skip
+        middle = np.array(g).T @ np.array(g)
+        close(inference(clf, X, y, **given).cov, inverse @ middle @ inverse)

@@ -45,7 +45,7 @@ def test_the_published_intervals_of_the_budworms():
     for number in range(3):
         agree(found.intervals[number], profile_ends(X, y, number, weight))
     assert found.method == "profile"
-    assert "Intervals: profile likelihood." in str(found)
+    assert "Intervals: profile likelihood; z and p: Wald." in str(found)
     assert found.to_dict()["lower"] == found.intervals[:, 0].tolist()
 
 

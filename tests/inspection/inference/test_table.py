@@ -74,6 +74,8 @@ def test_models_without_standard_errors_are_refused():
         ({"loss": "hinge"}, "no(ne|) .*likelihood|need a likelihood"),
         ({"l1": 1e-2}, "selection by l1"),
         ({"class_weight": "balanced", "l2": 0.0}, "class_weight changes the likelihood"),
+        ({"bias_reduction": "mdypl"}, "use bias_reduction='firth', which has them"),
+        ({"l1": 1e-2, "groups": [0, 0, 1, 1]}, "selection by l1"),
     ):
         with pytest.raises(ValueError, match=text):
             inference(LinearClassifier(**options).fit(X, y), X, y)
@@ -93,6 +95,42 @@ def test_other_rows_are_refused():
     for rows, labels in ((X[:-1], y[:-1]), (X + 1.0, y), (X, y[::-1])):
         with pytest.raises(ValueError, match="pass the X, y, sample_weight and offset of the fit"):
             inference(clf, rows, labels)
+
+
+def test_other_rows_on_request():
+    """The covariance of these rows at the coefficients of the fit, without tests."""
+    X, y = table(36, n=400)
+    clf = LinearClassifier(**EXACT).fit(X[:300], y[:300])
+    rest, labels = X[100:], y[100:]
+    with pytest.warns(UserWarning, match="not the rows of the fit"):
+        found = inference(clf, rest, labels, other_rows=True)
+    Z = with_ones(rest)
+    p = 1.0 / (1.0 + np.exp(-Z @ np.append(clf.coef_, clf.intercept_)))
+    close(found.cov, np.linalg.inv((Z.T * (p * (1 - p))) @ Z))
+    assert not any("smaller tol" in note for note in found.notes)
+    for ask in (lambda: found.test(0), found.test_each):
+        with pytest.raises(ValueError, match="pass the rows of the fit"):
+            ask()
+    with pytest.raises(ValueError, match="pass the rows of the fit"):
+        inference(clf, rest, labels, other_rows=True, intervals="profile")
+    same = inference(clf, X[:300], y[:300], other_rows=True)  # these are the rows of the fit
+    assert same.notes == ()
+    assert same.test(0).degrees == 1
+    weight = np.full(300, 2.0)
+    with pytest.raises(ValueError, match="or other_rows=True"):
+        inference(clf, X[:300], y[:300], sample_weight=weight)
+    with pytest.warns(UserWarning, match="not the rows of the fit"):
+        inference(clf, X[:300], y[:300], sample_weight=weight, other_rows=True)
+    with pytest.raises(TypeError, match="other_rows must be True or False"):
+        inference(clf, rest, labels, other_rows="yes")
+
+
+def test_other_rows_of_a_fit_without_a_minimum_are_refused():
+    X, y = table(37)
+    with pytest.warns(match="no minimum"):
+        clf = LinearClassifier(l2=0.0).fit(X, X[:, 0] > X[:, 0].mean())
+    with pytest.raises(ValueError, match="without a minimum other rows say nothing"):
+        inference(clf, X[:200], (y[:200] > 0), other_rows=True)
 
 
 def test_infinite_and_undetermined_coefficients_are_named():

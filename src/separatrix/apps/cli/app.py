@@ -7,7 +7,6 @@ inside functions, so that ``--help``, ``--version`` and completion answer at onc
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -19,6 +18,7 @@ import typer
 
 from . import demo, fitting, inferring, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
+from .suggestions import as_options
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130  # 70: EX_SOFTWARE; 130: 128 + SIGINT
 USAGE_ERRORS: Any = typer.BadParameter.__mro__[:-3]
@@ -168,44 +168,6 @@ def _suggest_option(error: Any) -> None:
     known = [] if error.ctx is None else error.ctx.command.params
     if meant is not None and any(meant in parameter.opts for parameter in known):
         error.possibilities = [meant]
-
-
-WORDS = (  # arguments of the library, and the options that replace them
-    (r"\bvalidation=([\d.]+)", r"--test \1"),
-    (r"categorical=\{'([^']*)': '\w+'\}", r"--as-category '\1'"),
-    (r"\bfeatures=\[\.\.\.\]", "--drop"),
-    (r"\bmissing='(\w+)'", r"--missing \1"),
-    (r"\b(target|keep|drop) (names|has the pattern)\b", r"--\1 \2"),
-    (r"\bkeep and drop both name", "--keep and --drop both name"),
-    (r"\bweight names the column", "--weight names the column"),
-    (r"\boffset names the column", "--offset names the column"),
-    (r"\bdates=\{'([^']*)': \[[^]]*\]\}", r"--date \1:year,month,weekday"),
-    (r"\bdrop=\[\.\.\.\]", "--drop"),
-    (r"\bdates names the column", "--date names the column"),
-    (r"\bcategorical names the column", "--as-category names the column"),
-    (r"say format= \(", "say --format ("),
-    (r"\bmax_iter\b", "--max-iter"),
-    (r"\btol must be", "--tol must be"),
-    (r"\b(l2s|strengths) must be (.*), or an array of positive values", r"--values must be \2"),
-    (r"\bsmallest must be", "--smallest must be"),
-    (r"\bl1_ratio must be", "--l1-ratio must be"),
-    (
-        r"scale the features \(standardize=True\), or give smaller values, \w+=np\.\w+\(.*?\)",
-        "leave out --no-standardize if it is given, or give --l1 or --l2 a smaller number",
-    ),
-    (
-        r"use fewer folds, a splitter that shuffles, .*, or leave out rare labels",
-        "give --l2 a number, or leave out rare labels",
-    ),
-    (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
-)
-
-
-def as_options(message: str) -> str:
-    """Replace the names of Python arguments in a message by options of the command."""
-    for python, option in WORDS:
-        message = re.sub(python, option, message)
-    return message
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

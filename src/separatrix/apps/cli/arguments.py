@@ -141,7 +141,7 @@ BiasReduction = Annotated[
     str | None,
     typer.Option(
         "--bias-reduction",
-        help="mdypl or firth: finite coefficients of two classes, in place of a penalty.",
+        help="mdypl (two classes) or firth: finite coefficients, in place of a penalty.",
     ),
 ]
 TOL, MAX_ITER = 1e-6, 1000  # defaults of the next two

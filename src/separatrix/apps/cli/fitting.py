@@ -134,6 +134,7 @@ def fit(
     if bias_reduction is not None:
         strength = without_penalty(bias_reduction, l1, l1_ratio, l2, trace)
         settings["bias_reduction"] = bias_reduction
+    options.drop_first = strength == 0.0 and not of_l1
     if certify_predictions:
         _check_certified(loss, settings, strength)
     check_metric(metric, strength is None, loss)

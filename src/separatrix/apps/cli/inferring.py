@@ -54,6 +54,10 @@ def inference(
             callback=arg.separate_names,
         ),
     ] = None,
+    other_rows: Annotated[
+        bool,
+        typer.Option("--other-rows", help="Allow other rows than those of the fit."),
+    ] = False,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
@@ -79,6 +83,7 @@ def inference(
                 intervals=intervals,
                 features=features,
                 reference=labels.get(reference or "", reference),
+                other_rows=other_rows,
             )
         ratio = None
         if test is not None:

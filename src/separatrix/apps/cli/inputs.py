@@ -35,6 +35,8 @@ class Options:
     dates: list[str] = field(default_factory=list)  # as given, ``column:part,part``
     keep: list[str] = field(default_factory=list)
     offset: str | None = None
+    drop_first: bool = False
+    """Whether the first category of a column has no feature, as without a penalty."""
 
     def read(self, paths: list[str], several: bool = False) -> Any:
         """Read the rows as a source; missing labels are an error.
@@ -59,6 +61,7 @@ class Options:
         if self.has_columns(paths):
             categories = dict.fromkeys(self.as_category, "onehot")
             given |= {"drop": self.drop, "missing": self.missing or "indicator"}
+            given |= {"drop_first": self.drop_first}
             given |= {"keep": self.keep} if self.keep else {}
             given |= {} if self.features is None else {"features": self.features}
             given |= {"categorical": categories} if categories else {}

@@ -69,7 +69,7 @@ def _findings(model: Any, source: Any, rows: Any) -> list[dict[str, Any]]:
         for finding in separatrix.diagnose(model, rows).findings:
             options = suggestions.options(finding.changes)
             advice = "" if options is None else f" Fit again with {options}."
-            sentence = finding.sentence + advice
+            sentence = suggestions.as_options(finding.sentence) + advice
             found.append({"cause": finding.cause, "sentence": sentence, "options": options})
     return found
 

@@ -1,7 +1,11 @@
-"""What a command suggests next: other commands with the options of this run, or options."""
+"""What a command suggests next: other commands with the options of this run, or options.
+
+Messages of the library name arguments of Python; ``as_options`` names options instead.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -66,3 +70,44 @@ def options(changes: dict[str, Any]) -> str | None:
             case _:
                 return None
     return shlex.join(words) or None
+
+
+WORDS = (  # arguments of the library, and the options that replace them
+    (r"\bvalidation=([\d.]+)", r"--test \1"),
+    (r"categorical=\{'([^']*)': '\w+'\}", r"--as-category '\1'"),
+    (r"\bfeatures=\[\.\.\.\]", "--drop"),
+    (r"\bmissing='(\w+)'", r"--missing \1"),
+    (r"\b(target|keep|drop) (names|has the pattern)\b", r"--\1 \2"),
+    (r"\bkeep and drop both name", "--keep and --drop both name"),
+    (r"\bweight names the column", "--weight names the column"),
+    (r"\boffset names the column", "--offset names the column"),
+    (r"\bdates=\{'([^']*)': \[[^]]*\]\}", r"--date \1:year,month,weekday"),
+    (r"\bdrop=\[\.\.\.\]", "--drop"),
+    (r"\bdates names the column", "--date names the column"),
+    (r"\bcategorical names the column", "--as-category names the column"),
+    (r"say format= \(", "say --format ("),
+    (r"\bbias_reduction='(\w+)'", r"--bias-reduction \1"),
+    (r"\bother_rows=True", "--other-rows"),
+    (r"\(l2 > 0\)", "(--l2 0.0001)"),
+    (r"\bmax_iter\b", "--max-iter"),
+    (r"\btol must be", "--tol must be"),
+    (r"\b(l2s|strengths) must be (.*), or an array of positive values", r"--values must be \2"),
+    (r"\bsmallest must be", "--smallest must be"),
+    (r"\bl1_ratio must be", "--l1-ratio must be"),
+    (
+        r"scale the features \(standardize=True\), or give smaller values, \w+=np\.\w+\(.*?\)",
+        "leave out --no-standardize if it is given, or give --l1 or --l2 a smaller number",
+    ),
+    (
+        r"use fewer folds, a splitter that shuffles, .*, or leave out rare labels",
+        "give --l2 a number, or leave out rare labels",
+    ),
+    (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
+)
+
+
+def as_options(message: str) -> str:
+    """Replace the names of Python arguments in a message by options of the command."""
+    for python, option in WORDS:
+        message = re.sub(python, option, message)
+    return message

@@ -14,7 +14,9 @@ from .encoding.decoding import decoded
 from .reading import Reading, is_frame
 
 
-def encoded_frame(X: Any, sample_weight: Any = None) -> tuple[HostRowsLike, Reading] | None:
+def encoded_frame(
+    X: Any, sample_weight: Any = None, drop_first: bool = False
+) -> tuple[HostRowsLike, Reading] | None:
     """The rows of a frame with categories and how they were encoded; None if X has none.
 
     Rows of weight 0 add no category, as in files. Without pyarrow no frame is encoded.
@@ -36,7 +38,8 @@ def encoded_frame(X: Any, sample_weight: Any = None) -> tuple[HostRowsLike, Read
     reader = reader.as_part(reader.common(reader.findings()))
     if "category" not in map(kind_of, reader.schema.types):
         return None
-    survey, weight = Survey(reader.types.items(), EncodingOptions()), _weights(X, sample_weight)
+    options = EncodingOptions(drop_first=drop_first)
+    survey, weight = Survey(reader.types.items(), options), _weights(X, sample_weight)
     for piece in reader.pieces():
         batch: Any = piece.X
         first = piece.where.first

@@ -126,6 +126,10 @@ class LinearClassifierCV(CrossValidated):
         The chosen ratio.
     zero_ : array (k, d) of bool
         Weights that are proven to be 0 in every minimum, as in :class:`LinearClassifier`.
+    nonzero_ : array (k, d) of bool or None
+        Weights that are proven not to be 0 in any minimum, as in :class:`LinearClassifier`.
+    selection_ : str
+        "proven" if ``zero_`` and ``nonzero_`` cover every weight, else "undecided".
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool

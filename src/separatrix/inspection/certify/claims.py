@@ -243,6 +243,9 @@ def _own(model: Any) -> Claim:
     groups = checked_groups(getattr(model, "groups", None))
     weights = getattr(model, "penalty_weights", None)
     given = model.get_params(deep=False).get("penalty")
+    for name in ("bounds", "monotone"):
+        if getattr(model, name, None) is not None:
+            raise _refuse(model, f"{name}=...", "constraints on weights are not supported here")
     if given is not None:
         # A claim is written in their numbers.
         if not isinstance(given, L2 | ElasticNet | GroupLasso):

@@ -50,7 +50,7 @@ def training_rows(
     ``firth``: whether the caller knows the objective of ``bias_reduction="firth"``.
     """
     if not (firth and getattr(clf, "_firth", False)):
-        refuse_own_objective(clf, "this")
+        refuse_own_objective(clf, "a comparison with the training rows")
     source = _rows_of_fit(model, clf, X, y, sample_weight)
     if isinstance(X, Source):
         refuse_offset_beside(offset)

@@ -119,6 +119,8 @@ def _columns(
         values: Any = by_column[:, features]
         values = values if isinstance(X, np.ndarray) else values.toarray()
         on = values > middle[features]
+        if column.binary:  # the first category has no feature
+            on = np.column_stack([~on.any(axis=1), on])
         counts = np.array([on[labels == c].sum(axis=0) for c in classes])
         some = counts.sum(axis=0)
         if not on.any(axis=1).all() or np.any(counts.max(axis=0) < some):

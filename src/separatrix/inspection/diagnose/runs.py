@@ -91,10 +91,9 @@ def separable_without_penalty(model: FittedModel) -> Finding | None:
         f"{plural(model.clf.n_iter_, 'pass')}), and where they stop is an accident of the stop "
         "rule."
     )
-    if loss.log_likelihood and model.objective.shape[0] == 1:
-        text += (
-            " Finite estimates without the choice of a penalty: bias_reduction='firth' or 'mdypl'."
-        )
+    if loss.log_likelihood:
+        text += " Finite estimates without the choice of a penalty: bias_reduction='firth'"
+        text += " or bias_reduction='mdypl'." if model.objective.shape[0] == 1 else "."
     evidence = {
         "verdict": verdict, "l2": 0.0, "norm_of_w": norm, "stop": model.clf.stop_,
         "objective": float(model.clf.objective_), "mistakes": int(model.mistakes.sum()),

@@ -17,6 +17,7 @@ from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV
 from ...estimators.bias_reduction import refuse_own_objective
 from ...estimators.penalty_parameters import penalty_of
 from ...estimators.sources import labels_of
+from ...estimators.weight_constraints import has_constraints
 from ...losses import PerceptronLoss, get_loss
 from ...objective import Objective
 from ...penalties import L2, Penalty
@@ -47,6 +48,11 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
         raise ValueError(
             "diagnose takes a model of classes that exclude each other, and this one has several "
             "labels for a row: diagnose a fit to one of them"
+        )
+    if has_constraints(clf):
+        raise ValueError(
+            "diagnose compares a fit with others that have no constraints on the weights: diagnose "
+            "a fit without bounds and monotone"
         )
     encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
     weight, in_source = sample_weight, isinstance(X, Source)

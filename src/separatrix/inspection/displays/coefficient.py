@@ -33,6 +33,9 @@ class CoefficientDisplay:
         compared, and the label says so.
     name : str
         Name of the classifier.
+    proven : array (k, d) of bool, optional
+        Weights that are proven: that they are 0 in every minimum, or that they are not, with their
+        signs. The others are drawn hollow, and a legend says so.
 
     Attributes
     ----------
@@ -42,6 +45,9 @@ class CoefficientDisplay:
         For two classes.
     markers_ : list of collections
         For more classes, one per class.
+    zeros_ : list of collections
+        With ``proven``, for two classes: markers of the weights of 0 that are proven, and of those
+        that are undecided.
     ax_, figure_
         The axes and the figure.
 
@@ -67,6 +73,7 @@ class CoefficientDisplay:
         classes: AnyArray,
         scaled: bool = False,
         name: str = "",
+        proven: AnyArray | None = None,
     ) -> None:
         self.coefs, self.names = np.atleast_2d(coefs), [str(each) for each in names]
         self.classes, self.scaled, self.name = classes, scaled, name
@@ -74,6 +81,12 @@ class CoefficientDisplay:
             raise ValueError(
                 f"there are {self.coefs.shape[1]} weights and {len(self.names)} names: expected "
                 "one name per feature"
+            )
+        self.proven = None if proven is None else np.atleast_2d(proven)
+        if self.proven is not None and self.proven.shape != self.coefs.shape:
+            raise ValueError(
+                f"proven has the shape {self.proven.shape}, expected that of the weights, "
+                f"{self.coefs.shape}"
             )
 
     @classmethod
@@ -90,7 +103,9 @@ class CoefficientDisplay:
         """Plot a fitted linear classifier, of any library, or a pipeline that ends in one.
 
         With X, the rows, weights are multiplied by the deviations of the features, and so can be
-        compared, whatever their units. Other keyword arguments are passed to :meth:`plot`.
+        compared, whatever their units. For a fit with ``l1`` the picture shows which weights are
+        proven (``zero_``, ``nonzero_``) and which are undecided. Other keyword arguments are passed
+        to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         last = last_step(estimator)
@@ -101,7 +116,7 @@ class CoefficientDisplay:
             coefs = coefs * _deviations(rows_before(estimator, X))
         display = cls(
             coefs, names=feature_names(estimator, coefs.shape[1]), classes=last.classes_,
-            scaled=X is not None, name=name_of(last, name),
+            scaled=X is not None, name=name_of(last, name), proven=_proven(last),
         )  # fmt: skip
         return display.plot(ax, top=top, bar_kwargs=bar_kwargs)
 
@@ -122,13 +137,9 @@ class CoefficientDisplay:
         places = -np.arange(len(self.order_))
         self.bars_: Any = None
         self.markers_: list[Any] = []
+        self.zeros_: list[Any] = []
         if len(self.coefs) == 1:
-            weights = self.coefs[0, self.order_]
-            looks = {"color": [style.colour(int(w > 0)) for w in weights], **(bar_kwargs or {})}
-            self.bars_ = ax.barh(places, weights, **looks)
-            for bar, weight in zip(self.bars_, weights, strict=True):
-                bar.set_hatch("" if weight > 0 else "////")
-                bar.set_edgecolor(style.paper(ax))
+            self._draw_bars(ax, places, bar_kwargs)
         else:
             self._mark_classes(ax, places)
         ax.axvline(0.0, color=style.ink(ax), linewidth=0.8)
@@ -140,15 +151,81 @@ class CoefficientDisplay:
         style.finish(self, ax, name, said)
         return self
 
+    def _draw_bars(self, ax: Any, places: AnyArray, bar_kwargs: Mapping[str, Any] | None) -> None:
+        weights = self.coefs[0, self.order_]
+        colours = [style.colour(int(w > 0)) for w in weights]
+        self.bars_ = ax.barh(places, weights, **({"color": colours} | dict(bar_kwargs or {})))
+        for bar, weight in zip(self.bars_, weights, strict=True):
+            bar.set_hatch("" if weight > 0 else "////")
+            bar.set_edgecolor(style.paper(ax))
+        if self.proven is None:
+            return
+        known = self.proven[0, self.order_]
+        for bar, decided in zip(self.bars_, known, strict=True):
+            if not decided:
+                bar.set_edgecolor(bar.get_facecolor())
+                bar.set_facecolor(style.paper(ax))
+        for decided, label in ((True, "0, proven"), (False, "0, undecided")):
+            at = places[(weights == 0.0) & (known == decided)]
+            looks = self._looks(ax, style.ink(ax), decided)
+            self.zeros_.append(
+                ax.scatter(
+                    np.zeros(len(at)), at, marker="D", **looks, s=20, zorder=3, clip_on=False
+                )
+            )
+            if len(at):
+                self.zeros_[-1].set_label(label)
+        self._explain(ax, known[weights != 0.0])
+
     def _mark_classes(self, ax: Any, places: AnyArray) -> None:
         shown = self.coefs[:, self.order_]
         ax.hlines(places, shown.min(axis=0), shown.max(axis=0), color=style.colour(3), linewidth=1)
         for number, (label, weights) in enumerate(zip(self.classes, shown, strict=True)):
+            looks: dict[str, Any] = {"color": style.colour(number)}
+            if self.proven is not None:
+                looks = self._looks(ax, style.colour(number), self.proven[number, self.order_])
             self.markers_.append(
-                ax.scatter(weights, places, color=style.colour(number), label=str(label),
-                           marker=style.marker(number), s=30, zorder=3)
+                ax.scatter(weights, places, label=str(label), marker=style.marker(number), s=30,
+                           zorder=3, **looks)
             )  # fmt: skip
-        ax.legend(fontsize="small")
+        if self.proven is None:
+            ax.legend(fontsize="small")
+        else:
+            self._explain(ax, self.proven[:, self.order_].ravel())
+
+    @staticmethod
+    def _looks(ax: Any, colour: str, known: AnyArray | bool) -> dict[str, Any]:
+        """Colours of markers: hollow where a weight is undecided."""
+        filled = np.atleast_1d(known).tolist()
+        inner = [colour if each else style.paper(ax) for each in filled]
+        return {"facecolors": inner, "edgecolors": colour}
+
+    def _explain(self, ax: Any, known: AnyArray) -> None:
+        """A legend that says what is hollow, with an entry for each kind that is there."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        ink, paper = style.ink(ax), style.paper(ax)
+        handles, labels = ax.get_legend_handles_labels()
+        if self.markers_:  # filled, whether or not the first weight of a class is proven
+            handles = [
+                Line2D([], [], color=style.colour(c), marker=style.marker(c), linestyle="")
+                for c in range(len(handles))
+            ]
+        for decided, label in ((True, "sign proven"), (False, "undecided")):
+            if np.any(known == decided):
+                handles.append(Patch(facecolor=ink if decided else paper, edgecolor=ink))
+                labels.append(label if len(self.coefs) == 1 else label.replace("sign ", ""))
+        ax.legend(handles, labels, fontsize="small")
+
+
+def _proven(estimator: Any) -> AnyArray | None:
+    """Weights of a fit with ``l1`` that are proven; None if it proves nothing about them."""
+    found = getattr(estimator, "nonzero_", None)
+    if found is None or estimator.trace_.penalty.smooth:
+        return None
+    proven: AnyArray = found | estimator.zero_
+    return proven
 
 
 def feature_names(estimator: Any, d: int) -> list[str]:

@@ -17,8 +17,9 @@ INTERCEPT = "(intercept)"
 class ForestDisplay:
     """Coefficients with their confidence intervals, one line per feature.
 
-    An interval that contains 0 has an empty marker. Infinite ends are arrows. With more than two
-    classes every class has its own marker. Use :meth:`from_inference` to create one.
+    An interval that contains 0 has an empty marker. Infinite ends are arrows, and so is an infinite
+    coefficient without an interval. With more than two classes every class has its own marker. Use
+    :meth:`from_inference` to create one.
 
     Parameters
     ----------
@@ -156,13 +157,20 @@ class ForestDisplay:
     ) -> None:
         """The intervals and coefficients of one class."""
         colour = style.colour(order)
-        edges = _visible(ends, middle, self.odds_ratios)
+        edges, (low, high) = _visible(ends, middle, self.odds_ratios)
         self.lines_.append(ax.hlines(places, *edges.T, color=colour, linewidth=1.6))
         for side, sign in ((0, "<"), (1, ">")):
             arrows = _endless(ends[:, side], side, self.odds_ratios)
             ax.plot(
                 edges[arrows, side], places[arrows], linestyle="", marker=sign, color=colour,
                 markersize=6,
+            )  # fmt: skip
+        lost = np.isnan(ends).all(axis=1)  # Wald's interval of an infinite coefficient
+        for side, edge, sign in ((0, low, "<"), (1, high, ">")):
+            arrows = lost & _endless(middle, side, self.odds_ratios)
+            ax.plot(
+                np.full(np.count_nonzero(arrows), edge), places[arrows], linestyle="", marker=sign,
+                color=colour, markersize=6,
             )  # fmt: skip
         null = 1.0 if self.odds_ratios else 0.0
         away = (ends[:, 0] > null) | (ends[:, 1] < null)
@@ -183,8 +191,8 @@ def _endless(end: Array, side: int, positive: bool) -> AnyArray:
     return np.asarray(np.isposinf(end) if side else low)
 
 
-def _visible(ends: Array, middle: Array, positive: bool) -> Array:
-    """The ends, with those at infinity a little outside of everything that is finite."""
+def _visible(ends: Array, middle: Array, positive: bool) -> tuple[Array, Array]:
+    """The ends, and where those at infinity are: a little outside of everything that is finite."""
     finite = np.concatenate([ends.ravel(), middle])
     finite = finite[np.isfinite(finite) & ((finite > 0.0) | (not positive))]
     scaled = np.log(finite) if positive else finite
@@ -196,4 +204,4 @@ def _visible(ends: Array, middle: Array, positive: bool) -> Array:
         np.where(_endless(ends[:, side], side, positive), edges[side], ends[:, side])
         for side in (0, 1)
     ]
-    return np.column_stack(shown)
+    return np.column_stack(shown), edges

@@ -46,6 +46,7 @@ def inference(
     intervals: str = "wald",
     features: Any = None,
     reference: Any = None,
+    other_rows: bool = False,
 ) -> Inference:
     """Standard errors, p-values and confidence intervals of a fitted model's coefficients.
 
@@ -84,6 +85,10 @@ def inference(
         For more than two classes, the class that the others are compared with; default: the first.
         Of two classes it is the smaller one.
 
+    other_rows : bool
+        Whether other rows than those of the fit are allowed; else they are an error. The covariance
+        is then that of these rows at the coefficients of the fit, which a note says.
+
     Returns
     -------
     Inference
@@ -112,7 +117,7 @@ def inference(
     share = checks.number("level", level, strict=True)
     if not share < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
-    found = fitted_likelihood(model, X, y, sample_weight, offset, reference)
+    found = fitted_likelihood(model, X, y, sample_weight, offset, reference, other_rows)
     if found.clf.stop_ == "no minimum":
         found = limiting(found)
     n = 0 if groups is None else found.source.length
@@ -193,7 +198,12 @@ def _notes(found: FittedLikelihood, asked: Covariance, known: Estimated) -> list
         )
     errors = np.sqrt(np.diag(known.covariance))
     off = np.divide(np.abs(known.step), errors, out=np.zeros_like(errors), where=errors > 0.0)
-    if off.max(initial=0.0) > LOOSE:
+    if found.other:
+        notes.append(
+            "these are not the rows of the fit, so the coefficients are not their estimate: the "
+            "standard errors are those of a fit of such rows with these coefficients"
+        )
+    elif off.max(initial=0.0) > LOOSE:
         notes.append(
             f"a coefficient is {off.max():.2g} standard errors from the minimum, so digits of the "
             "table are wrong: fit with a smaller tol"

@@ -18,7 +18,8 @@ from scipy.stats import chi2
 from ...numeric.dot import dot
 from ...numeric.lazy import cached_property
 from ...numeric.types import Array, Ints
-from ...objective.firth import FirthLikelihood, FirthObjective
+from ...objective.firth import FirthLikelihood
+from ...objective.firth_objective import FirthObjective
 from ...solvers.fisher_scoring import ScoringStep, SingularInformationError, scoring_steps
 from .firth_chords import FirthChords
 from .fitted import FittedLikelihood
@@ -58,17 +59,20 @@ class FirthProfile:
 
     @cached_property
     def chords(self) -> FirthChords:
-        """What answers many questions together."""
+        """What answers many questions together, for two classes."""
         return FirthChords(self.likelihood, self.best.at.u)
 
     def _rows(self, at: Ints) -> Array:
         """What maps the variables to coefficients of the features as given, (m, 1, p)."""
-        size = self.likelihood.size
-        rows: Array = self.found.units[:size, :size][at][:, None]
-        return rows
+        width = self.likelihood.width
+        whole = self.found.standardization.to_weights(np.eye(self.found.weights.shape[1])).T
+        contrasts = self.likelihood.contrasts(self.found.reference)
+        return np.asarray(np.kron(contrasts, whole[:width, :width])[at][:, None], np.float64)
 
     def ratios(self, features: Ints) -> Array:
         """The likelihood-ratio statistic of each of these features by itself, (m,)."""
+        if self.likelihood.several:
+            return np.array([self.ratio(features[j : j + 1]) for j in range(len(features))])
         answers = self.chords.answers(Questions(self._rows(features), 1.0))
         statistic = np.maximum(2.0 * (answers.value - self.best.at.value), 0.0)
         for number in np.flatnonzero(~answers.found):
@@ -77,7 +81,9 @@ class FirthProfile:
 
     def ratio(self, features: Ints) -> float:
         """The likelihood-ratio statistic that the coefficients of these features are all 0."""
-        basis = np.delete(np.eye(self.likelihood.size), features, axis=1)
+        size, width = self.likelihood.size, self.likelihood.width
+        held = (np.arange(0, size, width)[:, None] + features).ravel()
+        basis = np.delete(np.eye(size), held, axis=1)
         u = basis @ (basis.T @ self.best.at.u)
         rest = self._maximum(u, basis)
         if rest is None:
@@ -87,6 +93,8 @@ class FirthProfile:
     def intervals(self, at: Ints, level: float) -> Array:
         """Ends of the intervals of some coefficients, (m, 2), for the features as given."""
         drop = 0.5 * float(chi2.ppf(level, 1))
+        if self.likelihood.several:
+            return np.array([[self._end(int(j), side, drop) for side in (-1.0, 1.0)] for j in at])
         rows = self._rows(at)
         sides = np.repeat([-1.0, 1.0], len(at))
         answers = self.chords.answers(Questions(np.concatenate([rows, rows]), drop, sides))

@@ -75,9 +75,9 @@ class MetricRows:
         # Products of pairs that are not kept should stay in the cache of a processor.
         paired = pairs.paired and self.kept is None
         width = max(candidates, pairs.width // 4) if paired else candidates
-        for z, *rest in standardized_parts(block, self.standardization, p, width):
-            offset, y, weight = (each[:, None] for each in rest)
-            yield RowsInMetric(z, offset, y, weight, self.whitening)
+        parts = standardized_parts(block, self.standardization, p, width)
+        for z, offset, y, weight in parts:
+            yield RowsInMetric(z, offset, y[:, None], weight[:, None], self.whitening)
 
 
 @dataclass(frozen=True)

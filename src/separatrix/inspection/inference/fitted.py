@@ -10,14 +10,16 @@ import numpy as np
 from ...data import Source
 from ...estimators import LinearClassifier, LinearClassifierCV
 from ...estimators.sources import reweighted
+from ...estimators.weight_constraints import has_constraints
 from ...losses import get_loss
+from ...numeric.checks import flag
 from ...numeric.dense import dense
 from ...numeric.dependent import dependences
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...objective.firth import FirthObjective
+from ...objective.firth_objective import FirthObjective
 from ...objective.sums import Hessian, ValueGradient
 from ...penalties import L2
 from ..certify.rows import training_rows
@@ -61,6 +63,8 @@ class FittedLikelihood:
     """All rows, if ``source`` has only what is on the boundary of quasi-separable classes."""
     limit: Array | None = None
     """For these, 0 for finite reported coefficients, else infinity with its sign, or NaN."""
+    other: bool = False
+    """Whether the rows are not those of the fit, as the caller allowed."""
     dropped: AnyArray | None = None
     """For these, variables that the rows do not determine, fixed at 0."""
 
@@ -145,9 +149,16 @@ class FittedLikelihood:
 
 
 def fitted_likelihood(
-    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any, reference: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
+    reference: Any,
+    other_rows: bool = False,
 ) -> FittedLikelihood:
     """The sums for a fitted estimator, after it and its rows have been checked."""
+    flag("other_rows", other_rows)
     clf = model.steps[-1][1] if hasattr(model, "steps") else model
     _check_model(clf)
     source = training_rows(model, clf, X, y, sample_weight, offset, firth=True)
@@ -173,12 +184,11 @@ def fitted_likelihood(
         loss_sum, gradient = _with_firth(objective, W)
     penalty = _penalty(clf, W.shape)
     value = float(loss_sum) / source.weight_sum + 0.5 * float(np.sum(penalty * W**2))
-    if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
-        raise ValueError(
-            f"the objective on these rows is {value:.6g}, but the fit reached "
-            f"{clf.objective_:.6g}: pass the X, y, sample_weight and offset of the fit"
-        )
-    _check_weight_sum(clf, source.weight_sum)
+    difference = _difference(clf, value, source.weight_sum)
+    if difference and not other_rows:
+        raise ValueError(f"{difference} of the fit, or other_rows=True for other rows")
+    if difference and clf.stop_ == "no minimum":
+        raise ValueError(f"{difference} of the fit: without a minimum other rows say nothing of it")
     C = source.weight_sum
     slope = own.gradient(gradient + C * penalty * W).ravel() if not firth else gradient
     number = _number(reference, clf.classes_)
@@ -197,6 +207,7 @@ def fitted_likelihood(
         scaled.ravel(),
         own,
         number,
+        other=bool(difference),
     )
 
 
@@ -211,14 +222,21 @@ def _check_many(clf: Any, W: Array, firth: bool) -> None:
         raise ValueError(infinite(clf))
 
 
-def _check_weight_sum(clf: Any, found: float) -> None:
-    """Weights times a constant have the same minimum, but other standard errors."""
-    trace = getattr(clf, "trace_", None)  # a model that was loaded may have none
-    if trace is not None and not abs(found - trace.weight_sum) <= SAME * trace.weight_sum:
-        raise ValueError(
-            f"the weights of these rows sum to {found:g}, but those of the fit to "
-            f"{trace.weight_sum:g}: pass the sample_weight of the fit"
+def _difference(clf: Any, value: float, weight_sum: float) -> str:
+    """What shows that the rows are not those of the fit; empty if nothing does."""
+    if not abs(value - clf.objective_) <= SAME * abs(clf.objective_) + TINY:
+        return (
+            f"the objective on these rows is {value:.6g}, but the fit reached "
+            f"{clf.objective_:.6g}: pass the X, y, sample_weight and offset"
         )
+    # Weights times a constant have the same minimum, but other standard errors.
+    trace = getattr(clf, "trace_", None)  # a model that was loaded may have none
+    if trace is not None and not abs(weight_sum - trace.weight_sum) <= SAME * trace.weight_sum:
+        return (
+            f"the weights of these rows sum to {weight_sum:g}, but those of the fit to "
+            f"{trace.weight_sum:g}: pass the sample_weight"
+        )
+    return ""
 
 
 def _with_firth(objective: FirthObjective, W: Array) -> tuple[float, Array]:
@@ -227,9 +245,7 @@ def _with_firth(objective: FirthObjective, W: Array) -> tuple[float, Array]:
     at = likelihood.at(likelihood.variables(W))
     if at is None:
         return np.inf, np.zeros(W.size)
-    gradient = np.zeros(W.size)
-    gradient[: likelihood.size] = -likelihood.score(at)
-    return at.value, gradient
+    return at.value, -likelihood.of_classes(likelihood.score(at)).ravel()
 
 
 def _check_model(clf: Any) -> None:
@@ -240,6 +256,11 @@ def _check_model(clf: Any) -> None:
         )
     if not hasattr(clf, "coef_"):
         raise ValueError(f"this {type(clf).__name__} is not fitted yet: call fit first")
+    if clf.bias_reduction == "mdypl":
+        raise ValueError(
+            "standard errors are not available with bias_reduction='mdypl': use "
+            "bias_reduction='firth', which has them, or fit without it"
+        )
     loss, k = get_loss(clf.loss), len(clf.classes_)
     if getattr(clf, "multilabel_", False):
         raise ValueError("inference takes one label per row: fit and pass each label by itself")
@@ -257,6 +278,11 @@ def _check_model(clf: Any) -> None:
             "features were chosen on the same rows; use l2, or select on other rows and fit the "
             "selected features with l1=0"
         )
+    if has_constraints(clf):
+        raise ValueError(
+            "with bounds or monotone the usual standard errors are wrong: near its bound an "
+            "estimate is not normally distributed; fit without constraints for the errors"
+        )
     if hasattr(clf, "prior_shift_"):
         raise ValueError(
             "prior_correction=True shifts the intercept from the estimate to another one, whose "
@@ -272,7 +298,8 @@ def infinite(clf: Any) -> str:
     return (
         f"the rows are {found.verdict}, so the maximum of the likelihood is at infinity in "
         f"{', '.join(names)}: these coefficients have no standard errors; leave out the features, "
-        "or use a penalty (l2 > 0), whose standard errors are those of the penalised estimate"
+        "use bias_reduction='firth', or use a penalty (l2 > 0), whose standard errors are those of "
+        "the penalised estimate"
     )
 
 
@@ -316,7 +343,13 @@ def refuse_collinear(found: FittedLikelihood) -> None:
     of = list(dict.fromkeys(name(at) for at in others.tolist()))
     more = f" and {len(of) - NAMED} more" if len(of) > NAMED else ""
     text = f"a combination of {', '.join(of[:NAMED])}{more}" if of else "constant"
+    encoding = getattr(getattr(found.clf, "_reading", None), "encoding", None)
+    features = {str(names[at % width]) for at in (number, *others) if at % width < len(names)}
+    if encoding is not None and encoding.sum_to_one(features):
+        remedy = "read with drop_first=True, as categories without one sum to 1"
+    else:
+        remedy = "leave it out"
     raise ValueError(
-        f"the coefficient of {name(number)} is not determined: the feature is {text}; leave it "
-        "out, or use a penalty (l2 > 0)"
+        f"the coefficient of {name(number)} is not determined: the feature is {text}; {remedy}, "
+        "or use a penalty (l2 > 0)"
     )

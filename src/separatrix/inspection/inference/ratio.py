@@ -75,6 +75,11 @@ def likelihood_ratio(
 
 def refuse_without_likelihood(found: FittedLikelihood, asked: Covariance) -> None:
     """Ratios of likelihoods need the likelihood of the model, and its maximum."""
+    if found.other:
+        raise ValueError(
+            "likelihood ratios compare with the fit to the same rows, and these are others: pass "
+            "the rows of the fit"
+        )
     if found.penalised:
         raise ValueError(
             "with a penalty likelihood ratios have no chi-square distribution; fit with l2=0 for "

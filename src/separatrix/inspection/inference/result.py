@@ -125,6 +125,13 @@ class Inference:
             return np.exp(self.coef)
 
     @property
+    def reference_categories(self) -> dict[str, str]:
+        """For columns of categories, the one that the others are compared with."""
+        reading = getattr(self._likelihood.clf, "_reading", None)
+        encoding = getattr(reading, "encoding", None)
+        return {} if encoding is None else encoding.references(set(self.names))
+
+    @property
     def deviance(self) -> float | None:
         """Minus twice the log-likelihood."""
         return None if self.log_likelihood is None else -2.0 * self.log_likelihood
@@ -178,7 +185,8 @@ class Inference:
     def _firth_test(self, at: Ints, statistic: float) -> LikelihoodRatio:
         names = self._likelihood.clf.coef_names_
         tested = tuple(str(names[j]) for j in at)
-        return LikelihoodRatio(statistic, len(at), float(chi2.sf(statistic, len(at))), tested)
+        degrees = len(at) * max(len(self._likelihood.weights) - 1, 1)
+        return LikelihoodRatio(statistic, degrees, float(chi2.sf(statistic, degrees)), tested)
 
     def predict_interval(self, X: Any, offset: Any = None) -> tuple[Array, Array]:
         """Confidence limits of the probabilities of all classes, two arrays (n, k).
@@ -222,6 +230,8 @@ class Inference:
             own = self.reference
             reference = own.item() if isinstance(own, np.generic) else own
             found |= {"classes": plain, "reference": reference}
+        if self.reference_categories:
+            found["reference_categories"] = self.reference_categories
         return found
 
     def to_frame(self) -> Any:

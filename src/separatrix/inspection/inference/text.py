@@ -59,7 +59,10 @@ def _whole(found: Any) -> list[str]:
         parts += [f"AIC {found.aic:.6g}", f"BIC {found.bic:.6g}"]
     words = f"Standard errors: {found.kind}."
     if found.method == "profile":
-        words += " Intervals: profile likelihood."
+        words += " Intervals: profile likelihood; z and p: Wald."
+    if of := found.reference_categories:
+        each = ", ".join(f"{name}: {category}" for name, category in of.items())
+        words += f" Categories are compared with {each}."
     return [*textwrap.wrap(", ".join(parts), WIDTH), *textwrap.wrap(words, WIDTH)]
 
 

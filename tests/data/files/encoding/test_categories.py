@@ -259,7 +259,28 @@ def test_an_encoding_from_before_keeps_a_feature_for_each_of_two_categories():
     old = Encoding.from_dict(found)
     assert old.coef_names.tolist() == ["word_a", "word_b"]
     assert_array_equal(dense(old.encode(table).X), [[0, 1], [1, 0]])
-    for binary in (1, True):
-        found["columns"][0] |= {"binary": binary, "categories": ["a", "b", "c"]}
+    for binary, categories in ((1, ["a", "b"]), (True, ["a"])):
+        found["columns"][0] |= {"binary": binary, "categories": categories}
         with pytest.raises(TypeError):
             Encoding.from_dict(found)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_categories": 3}, {"min_frequency": 1000}])
+@pytest.mark.parametrize("ratio", [100, 1])
+def test_without_the_first_category_as_in_scikit_learn(limits, ratio, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.encoding.encoding.FEATURES_PER_VALUE", ratio)
+    data = pd.DataFrame({"word": words(), "other": words(kinds=3, seed=1)})
+    oracle = OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False, **limits)
+    encoding = encoding_of(pa.table(data), drop_first=True, **limits)
+    if limits.get("min_frequency"):  # a single group keeps its feature
+        assert encoding.n_features == 2
+        return
+    expected = oracle.fit_transform(data)
+    assert_array_equal(dense(encoding.encode(pa.table(data)).X), expected)
+    assert_array_equal(encoding.coef_names, oracle.get_feature_names_out())
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+
+
+def test_drop_first_is_true_or_false():
+    with pytest.raises(TypeError, match="drop_first must be True or False, got 'word'"):
+        EncodingOptions(drop_first="word")

@@ -131,7 +131,8 @@ class CategorySurvey(ColumnSurvey):
         others = tuple(value for value, few in zip(values, rare, strict=True) if few)
         # A missing value that is no category has all features at 0: two of them say more than one.
         lost = self.missing == "zero" and None in self.counts
-        binary = len(frequent) + bool(others) == 2 and not lost
+        groups = len(frequent) + bool(others)
+        binary = (groups == 2 or (groups > 2 and self.options.drop_first)) and not lost
         return OneHot(self.name, self.type, frequent, others, self.missing, binary)
 
 

@@ -104,7 +104,8 @@ class OneHot(Column):
     missing: Missing = "refuse"
     """What a missing value is: with ``"category"`` None is a value as others are."""
     binary: bool = False
-    """With two categories there is one feature, as with ``drop="if_binary"`` of scikit-learn."""
+    """The first category has no feature: the others are compared with it. So it is with two
+    categories, as with ``drop="if_binary"`` of scikit-learn, and with more if ``drop_first``."""
 
     @property
     def names(self) -> list[str]:
@@ -117,6 +118,13 @@ class OneHot(Column):
         return found[self.binary :]
 
     @property
+    def reference(self) -> str | None:
+        """The category that the others are compared with, if the first has no feature."""
+        if not self.binary:
+            return None
+        return str(self.categories[0]) if self.categories else "infrequent"
+
+    @property
     def groups(self) -> list[tuple[Any, ...]]:
         """The categories of each feature."""
         found = [(value,) for value in self.categories]
@@ -124,14 +132,14 @@ class OneHot(Column):
 
     @property
     def n_features(self) -> int:
-        """One for each category, and one for the infrequent ones; one for two of these."""
+        """One for each category, and one for the infrequent ones; one less without the first."""
         return len(self.categories) + bool(self.infrequent) - self.binary
 
     @property
     def sound(self) -> bool:
-        """Whether a binary column has two groups of categories; for data from files."""
-        two = len(self.categories) + bool(self.infrequent) == 2
-        return type(self.binary) is bool and (two or not self.binary)
+        """Whether a category is left if the first has no feature; for data from files."""
+        several = len(self.categories) + bool(self.infrequent) > 1
+        return type(self.binary) is bool and (several or not self.binary)
 
     @cached_property
     def _known(self) -> pa.Array:
@@ -156,7 +164,8 @@ class OneHot(Column):
         unknown = int(np.count_nonzero(feature < 0))
         unknown -= column.null_count if self.missing == "zero" else 0
         if self.binary:
-            return [Values(0, (feature == 1).astype(np.float64), unknown)]
+            at: Ints | int = 0 if self.n_features == 1 else np.maximum(feature - 1, 0)
+            return [Values(at, (feature > 0).astype(np.float64), unknown)]
         return [Values(feature, (feature >= 0).astype(np.float64), unknown)]
 
 

@@ -8,7 +8,7 @@ or one of ``2**hash_bits`` features that all such columns share (hashing: Weinbe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -81,6 +81,25 @@ class Encoding:
     def coef_names(self) -> AnyArray:
         found = [name for column in self.columns for name in column.names]
         return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
+
+    def references(self, features: Container[str]) -> dict[str, str]:
+        """The category without a feature of each column that has any of these features."""
+        return {
+            c.name: c.reference
+            for c in self._one_hot
+            if c.reference is not None and any(name in features for name in c.names)
+        }
+
+    def sum_to_one(self, features: Container[str]) -> bool:
+        """Whether these features contain all categories of a column, each of which has one."""
+        return any(
+            c.reference is None and all(name in features for name in c.names) for c in self._one_hot
+        )
+
+    @property
+    def _one_hot(self) -> list[OneHot]:
+        parts = [part for c in self.columns for part in getattr(c, "columns", (c,))]
+        return [part for part in parts if isinstance(part, OneHot)]
 
     @cached_property
     def _n_hashed(self) -> int:

@@ -37,6 +37,7 @@ class EncodingOptions:
     dtype: Literal["float32", "float64"] = "float64"
     dates: Mapping[str, Sequence[str]] | None = None
     offset: str | None = None
+    drop_first: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", as_target(self.target))
@@ -75,6 +76,7 @@ class EncodingOptions:
             checks.integer("min_frequency", least)
         checks.choice("missing", self.missing, ("error", "mean", "zero", "indicator"))
         checks.choice("dtype", self.dtype, ("float32", "float64"))
+        checks.flag("drop_first", self.drop_first)
         self._check_dates()
 
     def _check_dates(self) -> None:
