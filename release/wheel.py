@@ -107,7 +107,10 @@ def tried(wheel: Path, python: str, folder: Path, tests: list[str]) -> None:
     place = folder / f"tried-{major}.{minor}"
     run(python, "-m", "venv", "--clear", place)
     bin = place / "bin"
-    alone = {"PATH": str(bin), "HOME": str(folder), "LANG": "C.UTF-8", "MPLCONFIGDIR": str(folder)}
+    alone = {
+        "PATH": str(bin), "HOME": str(folder), "LANG": "C.UTF-8", "MPLCONFIGDIR": str(folder),
+        "LOKY_MAX_CPU_COUNT": str(os.cpu_count() or 1),  # joblib asks programs, which PATH lacks
+    }  # fmt: skip
     if shutil.which("cc", path=alone["PATH"]) or shutil.which("c++", path=alone["PATH"]):
         raise SystemExit(f"{bin} has a compiler")
     pip = [bin / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
