@@ -14,17 +14,22 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
 .PHONY: help demo test test-all lint check-types test-python test-cpp test-sanitize test-address test-thread
-.PHONY: test-gpu test-browser docs fuzz mutants bench clean
+.PHONY: test-gpu test-browser test-clang test-no-threads test-versions docs fuzz mutants bench clean
+.PHONY: wheel release-check
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, and the tests to wait for: grids in pairs, some seeds, nothing slow"
 	@echo "make test-all   everything: also C++, cluster, killed processes, pages, browser; times at the end"
 	@echo "make test-sanitize  tests of the compiled code under sanitizers, with GCC"
+	@echo "make test-clang  the compiled code by clang; test-no-threads: without threads, same bits"
+	@echo "make test-versions  quick tests with other versions: PINS='scikit-learn==1.8.*'"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, and hostile files and requests (SECONDS=600 for all together)"
 	@echo "make mutants whether the tests notice 20 small mistakes (ONLY=name, TIER=all)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
+	@echo "make wheel   wheels in dist/: built twice, repaired, checked, tried (PYTHONS='python3.11 python3.12')"
+	@echo "make release-check   version, changelog, licences, types for Windows, vulnerabilities, pages"
 	@echo "make clean   remove everything that these commands made"
 
 $(BIN)/python:
@@ -99,12 +104,16 @@ test-sanitize: test-address test-thread
 
 # The module under AddressSanitizer and UndefinedBehaviorSanitizer, in an environment of its own: it
 # uses the packages of .venv, but not the import hook of the editable install there.
+, := ,
 PURELIB := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+define own_module
+	$(BIN)/python -m venv --clear --without-pip build/$1
+	$(BIN)/python $(PURELIB) > "$$(build/$1/bin/python $(PURELIB))/packages.pth"
+	$(BIN)/python -m pip --python build/$1 install --quiet --no-deps --ignore-installed . \
+	  --config-settings=build-dir=build/$1-objects $(patsubst %,--config-settings=cmake.define.%,$2)
+endef
 test-address: $(DEVELOPMENT)
-	$(BIN)/python -m venv --clear --without-pip build/sanitized
-	$(BIN)/python $(PURELIB) > "$$(build/sanitized/bin/python $(PURELIB))/packages.pth"
-	$(BIN)/python -m pip --python build/sanitized install --quiet --no-deps --ignore-installed . \
-	  --config-settings=build-dir=build/address --config-settings=cmake.define.SEPARATRIX_SANITIZE=address,undefined
+	$(call own_module,sanitized,SEPARATRIX_SANITIZE=address$(,)undefined)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 UBSAN_OPTIONS=abort_on_error=1 \
 	  $(PYTEST:$(BIN)/%=build/sanitized/bin/%) tests/loops tests/solvers tests/data tests/models
@@ -115,6 +124,29 @@ test-thread: $(DEVELOPMENT)
 	  -DSEPARATRIX_SANITIZE=thread
 	MAKEFLAGS= $(BIN)/cmake --build build/thread
 	$(BIN)/ctest --test-dir build/thread --output-on-failure
+
+# The module by clang: its C++ tests, and those of the loops.
+NATIVE := SEPARATRIX_LEVELS=native SEPARATRIX_TESTS=ON
+test-clang: $(DEVELOPMENT)
+	$(call own_module,clang,$(NATIVE) CMAKE_CXX_COMPILER=clang++)
+	$(BIN)/ctest --test-dir build/clang-objects --output-on-failure
+	$(PYTEST:$(BIN)/%=build/clang/bin/%) --tier=quick tests/loops
+
+# Without threads, as for WebAssembly: the same fits have the same bits.
+test-no-threads: $(DEVELOPMENT)
+	$(call own_module,no-threads,$(NATIVE) SEPARATRIX_THREADS=OFF)
+	$(BIN)/ctest --test-dir build/no-threads-objects --output-on-failure
+	$(PYTEST:$(BIN)/%=build/no-threads/bin/%) --tier=quick tests/loops tests/solvers
+	$(BIN)/python release/bits.py > build/bits
+	build/no-threads/bin/python release/bits.py | diff build/bits -
+
+# The quick tests with other versions of what the package needs, in an environment of its own.
+PINS ?= scikit-learn==1.8.* numpy==2.0.* scipy==1.13.*
+test-versions:
+	$(PYTHON) -m venv --clear build/versions
+	build/versions/bin/python -m pip install --quiet --config-settings=cmake.define.SEPARATRIX_LEVELS=native \
+	  '.[test]' $(foreach pin,$(PINS),'$(pin)')
+	build/versions/bin/python -m pytest --numprocesses $(WORKERS) --tier=quick tests
 
 BROWSED := CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 test-browser: $(DEVELOPMENT)
@@ -128,6 +160,14 @@ docs: $(DEVELOPMENT)
 	$(BIN)/python docs/links.py build/docs
 	cp build/docs/_images/index-picture-1.svg docs/images/proofs.svg
 	@echo "open build/docs/index.html"
+
+PYTHONS ?= $(PYTHON)
+wheel:
+	$(PYTHON) release/wheel.py $(PYTHONS) --again
+
+release-check: $(DEVELOPMENT) docs
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python release/check.py build/docs
 
 fuzz: $(DEVELOPMENT)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)

@@ -48,7 +48,7 @@ inline float total(const Floats* part) {
 template <class Rows>
 constexpr bool kHasFloat32Sums = false;
 template <>
-constexpr bool kHasFloat32Sums<DenseRows<float>> = true;
+inline constexpr bool kHasFloat32Sums<DenseRows<float>> = true;
 
 // Scores of a tile of rows, and what they add to the gradient.
 class Float32Sums {

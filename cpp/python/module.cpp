@@ -107,4 +107,5 @@ NB_MODULE(_loops, m) {
   m.attr("loss_ids") = numbered(kLossNames);
   m.attr("joint_ids") = numbered(kJointNames);
   m.attr("compiler") = SEPARATRIX_COMPILER;
+  m.attr("has_threads") = SEPARATRIX_THREADS != 0;
 }

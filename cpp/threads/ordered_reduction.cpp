@@ -5,7 +5,7 @@
 namespace separatrix {
 
 void BlockSum::add(int64_t block, std::vector<double>& numbers) {
-  const std::lock_guard<std::mutex> lock(guard_);
+  const Locked lock(guard_);
   waiting_[block].swap(numbers);
   for (auto next = waiting_.begin(); next != waiting_.end() && next->first == added_; ++added_) {
     std::vector<double>& part = next->second;

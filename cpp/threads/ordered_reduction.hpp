@@ -3,16 +3,33 @@
 // Each thread takes block after block without returning to Python. The sums of the blocks are added
 // in order, whichever is done first, so the bits of the sum do not depend on the number of threads.
 // Few parts wait for their turn, and their memory is reused.
-// Compiled once, in threads/ordered_reduction.cpp.
+// Compiled once, in threads/ordered_reduction.cpp. With SEPARATRIX_THREADS=0, as for WebAssembly, the
+// same code runs for one caller, without the headers of threads: the order of the blocks is the same,
+// and so are the bits.
 #pragma once
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
+#if SEPARATRIX_THREADS
+#include <atomic>
+#include <mutex>
+#endif
 
 namespace separatrix {
+
+#if SEPARATRIX_THREADS
+using BlockCounter = std::atomic<int64_t>;
+using Guard = std::mutex;
+using Locked = std::lock_guard<std::mutex>;
+#else
+using BlockCounter = int64_t;
+struct Guard {};
+struct Locked {
+  explicit Locked(Guard&) {}
+};
+#endif
 
 class BlockSum {
  public:
@@ -32,7 +49,7 @@ class BlockSum {
   bool work(Part&& part) {
     std::vector<double> numbers;
     for (;;) {
-      const int64_t block = next_.fetch_add(1);
+      const int64_t block = next_++;
       if (block + 1 >= int64_t(edges_.size())) return true;
       numbers.assign(size_, 0.0);
       const int64_t first = edges_[size_t(block)], last = edges_[size_t(block) + 1];
@@ -48,8 +65,8 @@ class BlockSum {
   const std::vector<int64_t> edges_;
   double* const sum_;
   const size_t size_;
-  std::atomic<int64_t> next_{0};
-  std::mutex guard_;
+  BlockCounter next_{0};
+  Guard guard_;
   int64_t added_ = 0;
   std::map<int64_t, std::vector<double>> waiting_;
 };

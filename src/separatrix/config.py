@@ -48,7 +48,7 @@ def config() -> dict[str, str]:
     return {
         "separatrix": version("separatrix"),
         "python": f"{platform.python_version()} on {sys.platform} {platform.machine()}",
-        "compiler": loops.compiler,
+        "compiler": loops.compiler + ("" if loops.has_threads else ", without threads"),
         "instruction set": f"{loops.level()} (compiled: {compiled}; usable here: {usable}; "
         "set by SEPARATRIX_SIMD)",
         "threads": str(n_threads(None)),

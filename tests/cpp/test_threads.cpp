@@ -1,7 +1,9 @@
 // Several threads change no bit of sums over blocks.
 #include "by_hand.hpp"
 
+#if SEPARATRIX_THREADS
 #include <thread>
+#endif
 
 #include "threads/ordered_reduction.hpp"
 
@@ -9,6 +11,19 @@ namespace {
 
 using namespace separatrix;
 using namespace separatrix::tests;
+
+// Work on this many threads, this one included, as far as the build has threads.
+template <class Work>
+void on_threads(int threads, const Work& work) {
+#if SEPARATRIX_THREADS
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(work);
+  work();
+  for (auto& each : others) each.join();
+#else
+  for (int t = 0; t < threads; ++t) work();
+#endif
+}
 
 // Sums whose bits depend on the order, by more and more threads.
 void test_ordered_reduction() {
@@ -25,10 +40,7 @@ void test_ordered_reduction() {
         return true;
       });
     };
-    std::vector<std::thread> others;
-    for (int t = 1; t < threads; ++t) others.emplace_back(work);
-    work();
-    for (auto& each : others) each.join();
+    on_threads(threads, work);
     if (first.empty()) first = sum;
     const bool same = std::equal(first.begin(), first.end(), sum.begin(), kSameBits);
     ++(same ? passed : failed);

@@ -52,6 +52,7 @@ EXACT = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Setting penalty=None will ignore")  # scikit-learn 1.8
 @pytest.mark.sampled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("model", "k"), EXACT, ids=str)

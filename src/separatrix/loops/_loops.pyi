@@ -5,6 +5,7 @@ from ..numeric.types import AnyArray, Array, Ints
 Rows = AnyArray | tuple[AnyArray, AnyArray, AnyArray, int]
 
 compiler: str
+has_threads: bool
 
 class Interrupted(KeyboardInterrupt): ...
 

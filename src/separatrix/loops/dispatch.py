@@ -49,6 +49,8 @@ compiled_levels = _loops.compiled_levels
 level = _loops.level
 use_level = _loops.use_level
 compiler = _loops.compiler
+has_threads = _loops.has_threads
+"""Whether several threads may share a ``BlockSum``: not if compiled with SEPARATRIX_THREADS=OFF."""
 
 
 def level_flaw(name: str, compiled: list[str], usable: list[str]) -> str:

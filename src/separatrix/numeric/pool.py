@@ -9,13 +9,14 @@ worker allocates nothing between one task and the next.
 from __future__ import annotations
 
 import atexit
-import mmap
 import os
 import weakref
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
+
+from .pages import check_room
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ def start_thread(work: Callable[[Sign], None]) -> Callable[[], bool] | None:
     sign = Sign()
     held = weakref.ref(sign)
     try:
-        mmap.mmap(-1, ROOM).close()
+        check_room(ROOM)
         start_new_thread(work, (sign,))
     except (OSError, RuntimeError, MemoryError):
         return None

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from .descriptors import READ, let_reads_wait
+
 KINDS = {
     stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
@@ -27,11 +29,10 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """
     _refuse_special(path, os.stat(path).st_mode)
     # The path may have changed by now: open without waiting, and check what was opened.
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    file = open(os.open(path, flags), "rb")  # noqa: SIM115  the caller closes it
+    file = open(os.open(path, READ), "rb")  # noqa: SIM115  the caller closes it
     try:
         _refuse_special(path, os.fstat(file.fileno()).st_mode)
-        os.set_blocking(file.fileno(), True)
+        let_reads_wait(file.fileno())
     except BaseException:
         file.close()
         raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,10 +13,30 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from .descriptors import CREATE, READ, WRITE
 from .regular_file import kind_of
 
 MOST_LINKS = 40  # as many as Linux follows
 REFUSED = (stat.S_IFDIR, stat.S_IFSOCK, stat.S_IFBLK)
+
+if sys.platform == "win32":
+    RETRIES = 20
+    RETRY_AFTER = 0.05  # seconds: virus scanners and indexers hold a new file about as long
+
+    def _rename(old: Path, new: Path) -> None:
+        """Untested. A file that another process has open cannot be replaced: wait a second."""
+        for _ in range(RETRIES):
+            with suppress(PermissionError):
+                os.replace(old, new)
+                return
+            time.sleep(RETRY_AFTER)
+        os.replace(old, new)
+
+else:
+
+    def _rename(old: Path, new: Path) -> None:
+        """In one step: other processes see the old file or the new one."""
+        os.replace(old, new)
 
 
 @contextmanager
@@ -51,9 +73,8 @@ def replaced(
             return
         old = os.stat(target) if target.exists() else None
         new.unlink(missing_ok=True)
-        # Do not follow a link that another user put there, nor widen who may read the file.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(new, flags, 0o666 if old is None else 0o600)
+        # Do not widen who may read the file.
+        descriptor = os.open(new, CREATE, 0o666 if old is None else 0o600)
         try:
             with open(descriptor, "wb") as file:
                 yield file
@@ -62,8 +83,8 @@ def replaced(
                     _take_over_permissions(descriptor, old)
                 os.fsync(descriptor)
             if previous is not None and old is not None:
-                os.replace(target, previous)
-            os.replace(new, target)
+                _rename(target, previous)
+            _rename(new, target)
         except BaseException:
             with suppress(OSError):
                 new.unlink(missing_ok=True)
@@ -140,11 +161,13 @@ def _opened_directly(path: Path) -> int | None:
         return os.dup(number)
     if not mode or stat.S_ISREG(mode):
         return None
-    return os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    return os.open(path, WRITE)
 
 
 def _take_over_permissions(descriptor: int, old: os.stat_result) -> None:
-    """As far as the process and the file system allow."""
+    """As far as the process and the file system allow; a system without owners has defaults."""
+    if sys.platform == "win32":
+        return
     mode = old.st_mode & 0o777
     try:
         os.fchown(descriptor, old.st_uid, old.st_gid)
@@ -171,7 +194,7 @@ def _errors_name(path: Path, new: Path) -> Iterator[None]:
 def _sync_directory(folder: Path) -> None:
     """Sync the new name to disk where directories can be opened; the file itself is on disk."""
     with suppress(OSError):
-        directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        directory = os.open(folder, READ)
         try:
             os.fsync(directory)
         finally:

@@ -169,7 +169,7 @@ class HostRows(Rows, Visits):
                 in_lines=in_lines,
             )  # fmt: skip
 
-        run_on_threads(work, threads, blocks.give_up)
+        run_on_threads(work, threads if loops.has_threads else 1, blocks.give_up)
         gradient = total[2:].reshape(given.shape)
         if in_lines:
             gradient = loops.from_lines(gradient, k)

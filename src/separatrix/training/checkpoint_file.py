@@ -8,11 +8,10 @@ previous one is kept. Only one run at a time may write to a path.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +20,7 @@ import numpy as np
 from ..numeric import container
 from ..numeric.container import Damaged, is_storable
 from ..numeric.expected import scalar
+from ..numeric.locks import close_and_remove, lock
 from ..numeric.regular_file import named_in_errors, open_regular
 from ..numeric.replaced import replaced
 from ..numeric.types import AnyArray
@@ -125,9 +125,7 @@ class CheckpointFile:
             yield
         finally:
             if descriptor is not None:
-                with suppress(OSError):
-                    self.lock.unlink()
-                os.close(descriptor)
+                close_and_remove(descriptor, self.lock)
 
     def _locked(self) -> int | None:
         while True:
@@ -136,7 +134,7 @@ class CheckpointFile:
             except OSError:
                 return None
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
             except BlockingIOError:
                 os.close(descriptor)
                 raise RuntimeError(

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import threading
 import time
-
-# The functions of ``signal`` without its search through enums, which takes twenty times as long.
-from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from signal import SIGINT, SIGTERM, default_int_handler
 from types import FrameType
 from typing import Self
 
 from .. import loops
+from ..numeric.signals import (
+    SIG_DFL,
+    SIGINT,
+    TERMINATE,
+    default_int_handler,
+    getsignal,
+    signal,
+)
 
 SECOND_WITHIN = 2.0  # seconds: a second Ctrl-C in this time stops at once
 
@@ -81,16 +85,16 @@ class gentle_termination:  # noqa: N801 (a context manager, as contextlib's are)
 
     def __enter__(self) -> Self:
         main = threading.current_thread() is threading.main_thread()
-        if main and getsignal(SIGTERM) == SIG_DFL:
-            signal(SIGTERM, self._handle)
+        if main and getsignal(TERMINATE) == SIG_DFL:
+            signal(TERMINATE, self._handle)
             self._ours = True
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._ours:
-            signal(SIGTERM, SIG_DFL)
+            signal(TERMINATE, SIG_DFL)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        signal(SIGTERM, SIG_DFL)  # a second one takes effect at once
+        signal(TERMINATE, SIG_DFL)  # a second one takes effect at once
         self.asked = True
         self._terminate()

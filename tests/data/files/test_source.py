@@ -184,7 +184,7 @@ def test_a_lack_of_memory_names_the_way_out(tmp_path, monkeypatch, cached):
         raise MemoryError("Unable to allocate 2 TiB")
 
     place = (
-        "separatrix.data.files.cache.file._pages" if cached else "separatrix.data.files.stored.cut"
+        "separatrix.data.files.cache.file.pages" if cached else "separatrix.data.files.stored.cut"
     )
     monkeypatch.setattr(place, none)
     for read_rows in (lambda: list(source.blocks()), lambda: list(source.visits(Shuffle(0, 0)))):

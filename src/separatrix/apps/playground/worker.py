@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import resource
 import signal
-import time
 import traceback
 from collections.abc import Callable
 from functools import cache
@@ -14,6 +11,7 @@ from typing import Any
 
 from ...training.recording.schema import recording_schema
 from . import challenges, questions
+from .cpu_limit import limit_cpu, no_core_files
 from .descent import descent
 from .landscape import landscape
 from .messages import parsed, written
@@ -70,20 +68,12 @@ def answered(call: Call, body: bytes) -> tuple[int, bytes]:
 def work(pipe: Connection, cpu_seconds: int) -> None:
     """Answer requests from a pipe until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    no_core_files()
     known = calls()
     while True:
         try:
             name, body = pipe.recv()
         except EOFError:
             return
-        _limit_cpu(cpu_seconds)
+        limit_cpu(cpu_seconds)
         pipe.send(answered(known[name], body))
-
-
-def _limit_cpu(seconds: int) -> None:
-    """Let the kernel end this process after this many more seconds of CPU time."""
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    soft = math.ceil(time.process_time()) + seconds
-    if hard == resource.RLIM_INFINITY or soft < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))

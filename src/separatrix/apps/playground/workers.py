@@ -7,12 +7,12 @@ the kernel ends it when its CPU time is used up, and another replaces it.
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections import deque
 from multiprocessing import get_context
 
 import anyio.to_thread
 
+from .cpu_limit import ended_by_limit
 from .limits import MOST_CPU_SECONDS, MOST_WAITING, MOST_WALL_SECONDS, WORKERS
 from .messages import written
 from .runs import KEPT
@@ -93,7 +93,7 @@ class Workers:
             self.idle.append(worker)
         if answer is not None:
             return answer
-        if exitcode in (None, -signal.SIGXCPU):
+        if exitcode is None or ended_by_limit(exitcode):
             return _failed(
                 503,
                 f"This took more than {self.cpu_seconds} seconds of CPU time and was stopped: "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
+
+from ...numeric.locks import lock, remove_unlocked
 
 UNFINISHED = ".unfinished"
 
@@ -16,7 +17,7 @@ def locked_file(folder: Path, stem: str) -> tuple[int, str]:
     while True:
         descriptor, name = mkstemp(UNFINISHED, stem + ".", folder)
         with suppress(OSError):  # some network disks have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
         if os.fstat(descriptor).st_nlink:  # else removed as abandoned before it was locked
             return descriptor, name
         os.close(descriptor)
@@ -25,6 +26,5 @@ def locked_file(folder: Path, stem: str) -> tuple[int, str]:
 def remove_abandoned(folder: Path) -> None:
     """Remove unlocked files, which killed processes left behind."""
     for path in folder.glob("*" + UNFINISHED):
-        with suppress(OSError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
+        with suppress(OSError):
+            remove_unlocked(path)

@@ -23,9 +23,7 @@ is wrong with a cache, rows are decoded again.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import mmap
 import os
 import stat
 import time
@@ -38,6 +36,14 @@ from typing import Any
 
 import numpy as np
 
+from ....numeric.descriptors import (
+    HAS_OWNERS,
+    READ_NO_LINK,
+    without_name,
+    written_by_the_user_alone,
+)
+from ....numeric.locks import lock
+from ....numeric.pages import pages
 from ....numeric.types import AnyArray
 from ....rows import host_rows_of
 from ...blocks import Block
@@ -60,7 +66,6 @@ from .index import (
 
 MOST_FREE = 3  # unused buffers kept: as many blocks as a pass holds; new memory takes twice as long
 NOTED_EVERY = 3600  # seconds: updating the time of last use makes other processes check again
-OPENED = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # does not block on a pipe
 
 
 class DecodedCache:
@@ -72,7 +77,7 @@ class DecodedCache:
     def __init__(self, descriptor: int, index: dict[str, Any]) -> None:
         self._descriptor = descriptor
         with suppress(OSError):  # a shared lock marks it as in use, so it is not removed
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock(descriptor, shared=True)
             if abs(time.time() - os.fstat(descriptor).st_mtime) > NOTED_EVERY:
                 os.utime(descriptor)
         self.about: dict[str, Any] = index["about"]
@@ -93,7 +98,7 @@ class DecodedCache:
         identity = _plain(identity)
         path = _path(cache_folder(where), identity)
         try:
-            descriptor = os.open(path, OPENED)
+            descriptor = os.open(path, READ_NO_LINK)
         except OSError:
             return None
         try:
@@ -143,7 +148,7 @@ class DecodedCache:
             try:
                 some = self._free.pop()
             except IndexError:
-                buffer = _pages(size)
+                buffer = pages(size)
             else:
                 buffer = some if len(some) >= size else None  # too small: freed
         return np.asarray(_Lease(buffer, self._free))[:size]
@@ -201,7 +206,8 @@ class CacheWriter:
     def close(self, about: dict[str, Any], keep: bool = True) -> DecodedCache:
         """Seal and rename the file; returns the opened cache, even if another replaces it.
 
-        Without ``keep`` it gets no name and vanishes when it is closed.
+        Without ``keep``, or where files have no owners, it gets no name and vanishes when it is
+        closed.
         """
         index = _plain(
             {
@@ -216,14 +222,15 @@ class CacheWriter:
         self._file.write(text)
         self._file.write(SEAL.pack(len(text), zlib.crc32(text), MAGIC))
         self._file.flush()
+        keep &= HAS_OWNERS
         if keep:
             os.replace(self._unfinished, self._path)
             if self._bounded:
                 remove_unused(self._path)
-        else:
-            os.unlink(self._unfinished)
         descriptor = os.dup(self._file.fileno())
         self._file.close()
+        if not keep:
+            descriptor = without_name(descriptor, self._unfinished)
         return DecodedCache(descriptor, index)
 
     def discard(self) -> None:
@@ -256,8 +263,7 @@ def _lasting(data: Any) -> Any:
 def _check_owner(descriptor: int, path: Path) -> None:
     """Raise unless the user owns the file and no other user may write to it."""
     about = os.fstat(descriptor)
-    others = stat.S_IWGRP | stat.S_IWOTH
-    if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & others:
+    if not stat.S_ISREG(about.st_mode) or not written_by_the_user_alone(about):
         raise CacheDamaged(
             f"the cache {path} is not a file that only you may write to, so it is not read"
         )
@@ -278,11 +284,3 @@ def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
     if (offset := block.rows.offset) is not None:
         arrays["offset"] = offset
     return arrays, features
-
-
-def _pages(size: int) -> AnyArray:
-    """Memory that is returned to the system at once; allocators may keep or fragment it."""
-    try:
-        return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
-    except OSError as error:
-        raise MemoryError(f"{size} bytes for a block") from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+
+from ....numeric.locks import remove_unlocked
 
 SUFFIX = ".blocks"
 MOST_BYTES = 1 << 36
@@ -34,7 +35,6 @@ def remove_unused(newest: Path) -> None:
     for _, size, path in sorted(others):
         if total <= MOST_BYTES:
             return
-        with suppress(OSError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
+        with suppress(OSError):
+            remove_unlocked(path)
             total -= size

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....numeric.descriptors import read_at
 from ....numeric.types import AnyArray
 from ....rows import CsrRows, RowsLike, host_rows_of, rows_of, with_offset
 from ...blocks import Block
@@ -92,10 +93,10 @@ def sealed_index(descriptor: int, identity: Identity) -> dict[str, Any] | None:
     Raises :class:`CacheDamaged` if its index is inconsistent.
     """
     size = os.fstat(descriptor).st_size
-    seal = os.pread(descriptor, SEAL.size, max(size - SEAL.size, 0))
-    if len(seal) != SEAL.size:
+    seal = np.empty(SEAL.size, dtype=np.uint8)
+    if size < SEAL.size or not read_into(descriptor, seal, size - SEAL.size):
         return None
-    length, checksum, magic = SEAL.unpack(seal)
+    length, checksum, magic = SEAL.unpack(seal.data)
     start = size - SEAL.size - length
     if magic != MAGIC or start < 0:
         return None
@@ -201,7 +202,7 @@ def read_into(descriptor: int, room: AnyArray, at: int) -> bool:
     """Fill ``room`` from the file, as one call reads at most 2 GB; False if it is too short."""
     rest = room.data
     while len(rest):
-        count = os.preadv(descriptor, [rest], at)
+        count = read_at(descriptor, rest, at)
         if count == 0:
             return False
         rest, at = rest[count:], at + count
