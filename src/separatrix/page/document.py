@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import math
+import posixpath
 import re
 from collections.abc import Mapping
 from html import escape
@@ -17,8 +18,11 @@ from typing import Any
 
 from . import files
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
+IMPORT = re.compile(
+    r'^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) from "(?P<path>\.{1,2}/[\w./-]+\.js)";$',
+    re.MULTILINE,
+)
+EXPORT = re.compile(r"^export (?=(?:async function|function\*?|const|class) (\w+))", re.MULTILINE)
 STYLE = re.compile(r'<link rel="stylesheet" href="static/([\w-]+\.css)">')
 ELSEWHERE = re.compile(r'<nav class="server">.*?</nav>', re.DOTALL)
 """Links to pages that need a server."""
@@ -62,8 +66,8 @@ def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
         if name in above:
             raise ValueError(f"modules import each other: {' -> '.join((*above, name))}")
         if name not in order:
-            for _, needed in IMPORT.findall(texts[name]):
-                visit(needed, (*above, name))
+            for found in IMPORT.finditer(texts[name]):
+                visit(_needed(name, found), (*above, name))
             order.append(name)
 
     visit(first, ())
@@ -73,16 +77,24 @@ def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
 
 def _wrapped(name: str, text: str) -> str:
     exported = EXPORT.findall(text)
-    body = EXPORT.sub("", IMPORT.sub(_taken, text))
+    body = EXPORT.sub("", IMPORT.sub(lambda found: _taken(name, found), text))
     if found := LEFT_OVER.search(body):
         line = body.count("\n", 0, found.start() + 1) + 1
         raise ValueError(f"{name}, line {line}: {found[0].strip()!r} cannot be joined")
     return f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {", ".join(exported)} }};\n}})();'
 
 
-def _taken(found: re.Match[str]) -> str:
-    names = re.sub(r"\s+as\s+", ": ", found[1]).strip().rstrip(",")
-    return f'const {{ {names} }} = modules["{found[2]}"];'
+def _needed(name: str, found: re.Match[str]) -> str:
+    """The module that an import of another one names, by its path from that one."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), found["path"]))
+
+
+def _taken(name: str, found: re.Match[str]) -> str:
+    module = f'modules["{_needed(name, found)}"]'
+    if found["whole"]:
+        return f"const {found['whole']} = {module};"
+    names = re.sub(r"\s+as\s+", ": ", found["names"]).strip().rstrip(",")
+    return f"const {{ {names} }} = {module};"
 
 
 def finite(value: Any) -> Any:

@@ -146,7 +146,7 @@ def application(token: str, port: int) -> Starlette:
         return Response(found, status, media_type="application/json")
 
     routes = [
-        Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file),
+        Route("/", _file), Route("/descent", _file), Route("/static/{name:path}", _file),
         Route("/api/{name}", answer, methods=["POST"]),
     ]  # fmt: skip
     return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)], lifespan=lifespan)
