@@ -1,9 +1,17 @@
-"""Random problems for the engine of the page, and what the library says about each step."""
+"""Random problems for the engine of the page, and what the library says about each step.
+
+Thousands of them, by hand and with Node: python tests/apps/playground/engine_problems.py 3000
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import warnings
+from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -165,3 +173,136 @@ def tolerance(run):
         return EXACT
     x = run.X / np.where(run.X.std(axis=0) > 0, run.X.std(axis=0), 1.0)
     return EXACT * max(1.0, float(np.linalg.cond(np.column_stack([x, np.ones(len(x))]))))
+
+
+# ---- comparing -----------------------------------------------------------------------------------
+
+EXACT_COLUMNS = ("rows", "updated", "margins", "mistakes", "objective", "norm", "weights", "change",
+                 "coefficients", "average", "best", "sentence", "arithmetic")  # fmt: skip
+NUMBERS = ("margins", "mistakes", "objective", "norm", "weights", "average", "best")
+WHOLE_RUN = 1e-7  # relative: rounding grows from step to step
+SETTLED = 1e-12  # of the objective: a line search then decides by rounding
+
+
+def compare(problem, run, answer, seen, whole=False):
+    """Compare an answer of the engine with the library's run; count what was compared."""
+    seen["problems"] += 1
+    if run is None:  # the library refuses what overflows; the engine ends before
+        assert "error" in answer or answer["stop"] == "diverged"
+        seen["refused"] += 1
+        return
+    assert "error" not in answer, answer["error"]
+    if run.features is not None and not np.allclose(answer["centres"], run.features.centers_):
+        seen["k-means decided by a tie"] += 1
+        return
+    given, near = problem["given"], ties(run)
+    for step in range(len(given.get("steps", ()))):
+        compare_step(run, step, answer["steps"][step], near[step], seen)
+    for step in range(len(given.get("kernel", {}).get("visited", ()))):
+        compare_update(run, step, answer["kernel"][step], near[step], seen)
+    if whole:
+        compare_exactly(run, answer["recording"])
+        seen["whole runs, bit for bit"] += 1
+    elif near.min(initial=1.0) >= NEAR and not rests(run):
+        compare_run(run, answer["recording"])
+        seen["whole runs"] += 1
+
+
+def rests(run):
+    """Whether Newton's method has arrived: rounding then decides whether it moves."""
+    values = run.recording.columns.objective
+    return run.method.name == "newton" and bool(
+        np.any(np.abs(np.diff(values)) <= SETTLED * np.abs(values[1:]))
+    )
+
+
+def compare_step(run, step, found, near, seen):
+    """The weights after a step, computed from the library's weights before it."""
+    columns = run.recording.columns
+    before, after = columns.weights[step : step + 2]
+    old, new = columns.objective[step : step + 2]
+    if near < NEAR or (run.method.name == "newton" and abs(old - new) <= SETTLED * abs(new)):
+        seen["steps near a tie"] += 1
+        return
+    size = max(1.0, np.abs(before).max(), np.abs(after).max())
+    off = np.abs(np.array(found, float) - after).max() / size
+    assert off <= tolerance(run), (run.method, step, off)
+    seen["steps"] += 1
+
+
+def compare_update(run, step, found, near, seen):
+    """Which coefficients a step of the kernel perceptron changes, by the library's scores."""
+    if near < NEAR:
+        seen["steps near a tie"] += 1
+        return
+    changes = run.recording.columns.coefficients[step]
+    if run.method.schedule != "constant":  # the oracle knows no step sizes
+        changes = [(column, row, np.sign(amount)) for column, row, amount in changes]
+    assert [tuple(change) for change in found["changes"]] == [tuple(one) for one in changes]
+    seen["steps"] += 1
+
+
+def compare_run(run, recording):
+    """A whole run of the engine: every number of every step, as far as both go."""
+    library = run.recording.to_dict()
+    steps = min(library["total"], recording["total"])
+    for name in ("rows", "updated"):
+        assert library["steps"][name][:steps] == recording["steps"][name][:steps], name
+    for name in NUMBERS:
+        wanted, found = library["steps"][name], recording["steps"][name]
+        assert (wanted is None) == (found is None), name
+        if wanted is not None:
+            np.testing.assert_allclose(
+                _flat(found[:steps]), _flat(wanted[:steps]), rtol=WHOLE_RUN, atol=NEAR,
+                err_msg=f"{name} of {run.method}",
+            )  # fmt: skip
+
+
+def compare_exactly(run, recording):
+    """A run on small whole numbers: the same bits, words and end."""
+    library = json.loads(run.recording.to_json())
+    for name in ("total", "stop", "passes", "start", "data"):
+        assert library[name] == recording[name], name
+    for name in EXACT_COLUMNS:
+        assert library["steps"][name] == recording["steps"][name], (name, run.method)
+
+
+def _flat(values):
+    if isinstance(values, list):
+        return [one for value in values for one in _flat(value)]
+    return [np.nan if values is None else float(values)]
+
+
+def compare_all(first, count, evaluate, whole=False):
+    """Compare problems from a seed on; ``evaluate`` runs the engine on a list of them."""
+    seen: Counter = Counter()
+    made = [problem(seed, whole) for seed in range(first, first + count)]
+    answers = evaluate([given for given, _, _ in made])
+    for (given_, run, _), answer in zip(made, answers, strict=True):
+        compare(given_, run, answer, seen, whole)
+    return seen
+
+
+def by_node(problems):
+    """The answers of the engine under Node."""
+    with TemporaryDirectory() as folder:
+        given_, found = Path(folder) / "given.json", Path(folder) / "found.json"
+        given_.write_text(json.dumps(problems))
+        end = (
+            'const fs = require("fs");\n'
+            f"const given = JSON.parse(fs.readFileSync({json.dumps(str(given_))}));\n"
+            f"fs.writeFileSync({json.dumps(str(found))}, JSON.stringify(oracle.all(given)));\n"
+        )
+        script_ = Path(folder) / "engine.cjs"
+        script_.write_text(script() + end)
+        subprocess.run(["node", str(script_)], check=True)
+        return json.loads(found.read_text())
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1])
+    total: Counter = Counter()
+    for first in range(0, count, 200):
+        total += compare_all(first, min(200, count - first), by_node)
+        total += compare_all(first, min(100, count - first), by_node, whole=True)
+        print(dict(total), flush=True)

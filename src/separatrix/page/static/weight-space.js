@@ -211,6 +211,14 @@ function moveSpace() {
   fetchLand();
 }
 
+// The view of a link, and back.
+export function showSpace({ across, up, of, column }) {
+  Object.assign(chosen, { across, up, of, column });
+  at("weight-of").value = of;
+}
+
+export const shownSpace = () => ({ across: chosen.across, up: chosen.up, of: chosen.of, column: chosen.column });
+
 export function setUpWeightSpace() {
   for (const name of ["across", "up", "of", "column"]) {
     at(`weight-${name}`).addEventListener("change", () => {

@@ -36,7 +36,8 @@ export function addScaled(W, factor, change) {
 
 // The length of all weights, without overflow of their squares.
 export function lengthOf(W) {
-  return Math.hypot(...W.flat());
+  const square = W.reduce((sum, row) => sum + dot(row, row), 0);
+  return square > 1e-250 && square < Infinity ? Math.sqrt(square) : Math.hypot(...W.flat());
 }
 
 // The sum of the squares of the weights; biases have no penalty.

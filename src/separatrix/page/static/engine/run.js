@@ -193,9 +193,7 @@ function firstOverflow(steps) {
 
 const seeds = new Map(); // of the orders of a run, by the seed of the page
 
-// The seed of the orders: the kernel perceptron takes it as it is, others draw it.
-function seedOf({ name, seed }) {
-  if (name === "kernel_perceptron") return BigInt(seed);
+function seedOf({ seed }) {
   if (!seeds.has(seed)) seeds.set(seed, seedOfRun(seed));
   return seeds.get(seed);
 }

@@ -54,6 +54,11 @@ export function checkedMethod(given = {}) {
   return { ...DEFAULTS, ...given };
 }
 
+// The settings that differ from the defaults: they are enough for a link.
+export function shortened(method) {
+  return Object.fromEntries(Object.entries(method).filter(([name, value]) => name === "name" || value !== DEFAULTS[name]));
+}
+
 // A list of points, each with a class; perhaps of one class only.
 export function checkedPoints(points, least = 2) {
   if (!Array.isArray(points) || points.length < least || points.length > MOST_POINTS) {

@@ -1,5 +1,5 @@
-// What the library computed when the page was built: presets, and random starts by seed.
-export const shipped = { presets: {}, starts: [] };
+// What the library computed when the page was built: presets, challenges, and random starts by seed.
+export const shipped = { presets: {}, starts: [], challenges: [] };
 
 export function take(data) {
   Object.assign(shipped, data);
