@@ -19,7 +19,8 @@ from typing import Any
 from . import files
 
 IMPORT = re.compile(
-    r'^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) from "(?P<path>\.{1,2}/[\w./-]+\.js)";$',
+    r"^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) "
+    r'from "(?P<path>\.{1,2}/[\w./-]+\.js)";$',
     re.MULTILINE,
 )
 EXPORT = re.compile(r"^export (?=(?:async function|function\*?|const|class) (\w+))", re.MULTILINE)

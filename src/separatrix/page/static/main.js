@@ -13,6 +13,7 @@ import { drawMethodForm } from "./method-form.js";
 import { startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
+import { setUpPseudocode } from "./pseudocode.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { setUpQuestions } from "./questions.js";
 import { setUpRace } from "./race.js";
@@ -24,7 +25,7 @@ import { setUpVerdict } from "./verdict.js";
 import { setUpWeightSpace, showSpace } from "./weight-space.js";
 
 const PARTS = [
-  setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
+  setUpPlane, setUpFeatures, setUpPlayer, setUpPseudocode, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
   setUpPoints, setUpExport, setUpRace,
 ];
 
@@ -37,9 +38,9 @@ async function open(given) {
     at("flip").checked = state.flip = given.view.flip;
     showSpace(given.view);
   }
-  if (given.challenge) showChallenge(given.challenge);
   drawMethodForm();
   await rerun();
+  if (given.challenge) showChallenge(given.challenge);
   if (given.step) goTo(given.step);
 }
 

@@ -5,6 +5,7 @@ import { askAtStep } from "./run.js";
 import { gridAt, saved } from "./saved.js";
 import { addView, at, canFlip, classesOf, flipped, render, scoresNow, shownPoints, state, strengthsAt, weightsAt } from "./state.js";
 
+const MOST_NUMBERED = 12; // points whose numbers are always shown
 const NEAR = 12; // pixels of the screen: a point is smaller than a finger
 let places = null; // from points to pixels, and back
 
@@ -55,7 +56,7 @@ export function drawPlaneView() {
     weights: line ? weightsAt(state.step) : null, other: line ? keptWeights() : null,
     grid: line ? null : state.grid, scores: state.run ? scoresNow() : null,
     strengths: strengthsAt(state.step), flip: flipped(), chosen: state.chosen,
-    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row),
+    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row) || state.points.length <= MOST_NUMBERED,
     meeting: verdict && verdict.meeting ? { place: verdict.meeting, rows: verdict.witness.rows } : null,
     centers: run ? run.centers : null,
   });

@@ -67,10 +67,11 @@ async function fetchLand() {
   if (weightsAt(state.step).flat().some((v) => v === null)) return; // overflow
   asking = true;
   const { across, up, of, column } = chosen;
+  const { step } = state;
   const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
   asking = false;
   if (!state.run || !hasSpace()) return;
-  if (state.run !== run || question() !== wanted) {
+  if (state.run !== run || question() !== wanted || (!found && state.step !== step)) {
     fetchLand(); // another one is needed by now
   } else if (found) {
     land = { ...found, run, wanted };

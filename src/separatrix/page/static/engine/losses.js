@@ -72,7 +72,7 @@ function fromTo(y, rival, k, moved) {
 
 export function probabilities(scores) {
   const top = Math.max(...scores);
-  const e = scores.map((s) => Math.exp(s - top));
+  const e = scores.map((s) => expNegative(top - s));
   const total = e.reduce((sum, one) => sum + one, 0);
   return e.map((one) => one / total);
 }
