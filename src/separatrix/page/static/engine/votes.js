@@ -4,15 +4,16 @@
 import { dot } from "./rows.js";
 
 // For two classes, votes for the larger class less votes for the other; else votes for each class.
-export function votesOf(run, places, step) {
-  const found = places.map(() => new Array(run.rows.k).fill(0));
-  const first = run.steps.findIndex((one) => one.updated.length > 0);
+// updated: the rows that moved the weights, by step; weights: those after a step, counted from 1.
+export function votesOf({ k, updated, weights }, places, step) {
+  const found = places.map(() => new Array(k).fill(0));
+  const first = updated.findIndex((rows) => rows.length > 0);
   if (first < 0) return found;
   const x = places.map((place) => [...place.slice(0, 2), 1]);
   for (let number = first + 1; number <= step;) {
-    const W = run.weights(number);
+    const W = weights(number);
     let last = number;
-    while (last < step && !run.steps[last].updated.length) last += 1;
+    while (last < step && !updated[last].length) last += 1;
     x.forEach((own, i) => vote(found[i], W, own, last - number + 1));
     number = last + 1;
   }

@@ -1,6 +1,6 @@
 """Random problems for the engine of the page, and what the library says about each step.
 
-Thousands of them, by hand and with Node: python tests/apps/playground/engine_problems.py 3000
+Thousands of them, by hand and with Node: python tests/engine_problems.py 3000
 """
 
 from __future__ import annotations

@@ -57,7 +57,10 @@ export function answers({ points, method, given, starts, asks = {} }) {
   if (asks.verdict) found.verdict = verdictOf(run.rows);
   if (asks.grid) found.grid = gridOf(run, asks.grid);
   if (asks.landscape) found.landscape = landscapeOf(run, asks.landscape);
-  if (asks.votes) found.votes = votesOf(run, asks.votes.places, asks.votes.step);
+  if (asks.votes) {
+    const updated = run.steps.map((one) => one.updated);
+    found.votes = votesOf({ k: run.rows.k, updated, weights: (n) => run.weights(n) }, asks.votes, run.steps.length);
+  }
   if (asks.folds) found.folds = crossValidated(points, method, asks.folds);
   return found;
 }
