@@ -152,7 +152,7 @@ MECHANISMS = (
     Mechanism("sample by share of rows",
               (("objective.curvature_sample:SAMPLE_SHARE", 0.0),), ("logistic-correlated-tall*",)),
     Mechanism("smaller sample where expensive",
-              (("objective.curvature_sample:DEAR", 1e12),),
+              (("objective.curvature_sample:ENOUGH_ROWS", 1e12),),
               ("logistic-correlated-wide*", "logistic-square*", "softmax*")),
     Mechanism("Hessian not at once if expensive", (("solvers.lbfgs_run:AT_ONCE", np.inf),),
               ("logistic-square*", "logistic-independent-wide*", "softmax*")),

@@ -112,12 +112,12 @@ def cached(path: Path, folder: Path, options: dict[str, Any]) -> Calls:
 
     blocks = source.rows._cached.cache.blocks
     size = max(block.size for block in blocks)
-    rooms = [memoryview(bytearray(size)) for _ in range(BLOCKS_HELD)]
+    buffers = [memoryview(bytearray(size)) for _ in range(BLOCKS_HELD)]
 
     def whole_blocks() -> None:
         with file.open("rb", buffering=0) as opened:
-            for block, room in zip(blocks, cycle(rooms), strict=False):
-                opened.readinto(room[: block.size])
+            for block, buffer in zip(blocks, cycle(buffers), strict=False):
+                opened.readinto(buffer[: block.size])
 
     return {
         "bare read": bare,

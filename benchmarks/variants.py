@@ -52,12 +52,12 @@ class Variant:
 
 DENSE = ("passes-tall-32", "passes-tall-64", "passes-wide-64", "clean-pass-64", "clean-pass-32")
 # No source has these rows: a specialisation for them is never used.
-NOBODY = "CsrRows<Value, char>"
+UNUSED = "CsrRows<Value, char>"
 VARIANTS = (
     Variant("filter of two classes", "perceptron/binary_filter.hpp",
-            "class BinaryFilter<DenseRows<Value>>", f"class BinaryFilter<{NOBODY}>", DENSE),
+            "class BinaryFilter<DenseRows<Value>>", f"class BinaryFilter<{UNUSED}>", DENSE),
     Variant("filter of many classes", "perceptron/multiclass_filter.hpp",
-            "class MulticlassFilter<DenseRows<Value>>", f"class MulticlassFilter<{NOBODY}>",
+            "class MulticlassFilter<DenseRows<Value>>", f"class MulticlassFilter<{UNUSED}>",
             ("clean-pass-4-classes", "passes-digits", "passes-images")),
     Variant("prefetching", "simd/doubles.hpp", "#pragma once",
             "#pragma once\n#define __builtin_prefetch(...) ((void)0)",

@@ -1,4 +1,4 @@
-"""An engine without a cluster: parts in this process, whoever would hold them."""
+"""An engine without a cluster: all parts are in this process."""
 
 from __future__ import annotations
 

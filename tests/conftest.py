@@ -27,7 +27,7 @@ pytest_plugins = ["tiers"]
 # A process started in the background may ignore Ctrl-C; Python then installs no handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is made before the first test stays to the end: nobody need look for garbage in it.
+# What is made before the first test stays to the end: it is not searched for garbage.
 gc.disable()
 
 settings.register_profile("separatrix", deadline=None, max_examples=50, derandomize=True)

@@ -1,4 +1,4 @@
-"""Clusters of Dask's on this machine, and rows that come to them in delayed parts."""
+"""Clusters of Dask's on this machine, and rows in delayed parts for them."""
 
 from __future__ import annotations
 

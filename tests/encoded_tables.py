@@ -1,4 +1,4 @@
-"""Tables, and the encoding that a first pass over them comes to."""
+"""Tables, and the encoding that a first pass over them finds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def columns_of(table):
 
 
 def encoding_of(table, batch_rows=7, **options):
-    """The encoding that a first pass over small batches comes to."""
+    """The encoding that a first pass over small batches finds."""
     found = Survey(columns_of(table), EncodingOptions(**options))
     for batch in table.to_batches(max_chunksize=batch_rows):
         found.add(batch, Place(first=found.n_read))

@@ -1,4 +1,4 @@
-"""What a group lasso should come to, in long doubles and the plainest NumPy."""
+"""What the result of a group lasso should be, in long doubles and the plainest NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an elastic net should come to, in long doubles and the plainest NumPy."""
+"""What the result of an elastic net should be, in long doubles and the plainest NumPy."""
 
 from __future__ import annotations
 

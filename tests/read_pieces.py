@@ -17,7 +17,7 @@ def data(k=2, seed=0):
 
 
 def pieces_of(X, y, weight=None, size=37):
-    """A function that gives the rows in pieces of so many."""
+    """A function that gives the rows in pieces of this size."""
 
     def pieces():
         for start in range(0, len(y), size):

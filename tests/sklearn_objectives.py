@@ -124,7 +124,7 @@ def least(objective, model, X, y, sample_weight=None, fixed_bias=False, **more):
 
     def value(v):
         W = v.reshape(shape).copy()
-        W[:, :-1] /= deviation  # other variables than anybody's
+        W[:, :-1] /= deviation  # other variables than any library uses
         if fixed_bias:
             W[:, -1] = 0.0
         return objective(model, W, X, y, sample_weight, **more)

@@ -1,4 +1,4 @@
-"""The model of what a pass over a cluster costs, and the page that tells it. No cluster runs."""
+"""The model of what a pass over a cluster costs, and the page that shows it. No cluster runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = [each for workers in WORKERS for each in settings(workers, quick=False)]
 
 
 def subtrees(run, parts):
-    """Whole subtrees that some leaves side by side come to, counted leaf by leaf."""
+    """Whole subtrees of some neighbouring leaves, counted leaf by leaf."""
     left, found = set(run), 0
     for level in reversed(range(parts.bit_length() + 1)):
         for first in range(0, parts, 2**level):

@@ -68,11 +68,11 @@ def test_documents_have_the_skew_of_text(k):
     assert X.has_canonical_format
     assert X.data.min() == 1.0
     assert np.array_equal(X.data, np.rint(X.data))
-    met, lengths = np.bincount(X.indices, minlength=2000), np.diff(X.indptr)
+    counts, lengths = np.bincount(X.indices, minlength=2000), np.diff(X.indptr)
     assert lengths.min() >= 1
     assert lengths.mean() == pytest.approx(30, rel=0.1)
     assert np.std(np.log(lengths)) == pytest.approx(0.65, abs=0.1)  # log-normal
-    common = np.sort(met)[::-1]
+    common = np.sort(counts)[::-1]
     assert common[9] / common[99] == pytest.approx(7, rel=0.5)  # about 1/rank
     sizes = np.bincount(np.searchsorted(np.unique(y), y))
     assert sizes[0] / sizes[-1] == pytest.approx(k, rel=0.2)
@@ -108,7 +108,7 @@ def test_machine_limits():
 
 
 @pytest.mark.processes
-@pytest.mark.skipif(not memory.REFS.exists(), reason="only Linux tells")
+@pytest.mark.skipif(not memory.REFS.exists(), reason="only Linux reports it")
 def test_memory_of_a_fit_is_measured_in_a_child():
     extra = memory.extra_bytes("passes-tall-32", "tiny", "separatrix", 0)
     assert extra is not None

@@ -41,9 +41,9 @@ def test_auto_is_compared_with_every_solver_that_can(monkeypatch):
     times = dict.fromkeys((*reported["seconds"], "auto"), math.inf)
     reported |= {"number": 0, "draw": asdict(draw)}
     assert "<- slow" in draws.line(reported)
-    nobody = reported | draws.compare(draw)
-    assert draws.line(nobody).endswith("none in time")
-    assert draws.summary([reported, reported | {"ratio": 1.0}, nobody]) == (
+    unfinished = reported | draws.compare(draw)
+    assert draws.line(unfinished).endswith("none in time")
+    assert draws.summary([reported, reported | {"ratio": 1.0}, unfinished]) == (
         "auto within 1.3 of the best on 1 of 2 tables, worst 1.50; 1 that no solver fitted in time"
     )
 

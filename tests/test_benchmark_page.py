@@ -14,7 +14,7 @@ def work(name, low, high, *, holds=True):
     ours = {"name": "separatrix", "median_seconds": 0.002, "ratio": times, "quality": 1e-7,
             "good_enough": True, "note": "", "seconds": [0.002], "extra_bytes": None}  # fmt: skip
     return {
-        "name": name, "title": "a work", "best_peer": "somebody", "ratio": times, "rows": 3,
+        "name": name, "title": "a work", "best_peer": "another", "ratio": times, "rows": 3,
         "contestants": [ours], "agreement": [{"holds": holds, "text": "apart by 1"}],
         "wall_seconds": 100.0,
     }  # fmt: skip

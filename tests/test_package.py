@@ -129,7 +129,7 @@ print(peak() - before, 0.1 * X.nbytes + 40 * n)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc has the peak")
 @pytest.mark.filterwarnings("ignore")
 def test_a_million_rows_are_not_copied():
     estimators = [

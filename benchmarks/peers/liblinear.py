@@ -49,10 +49,10 @@ def liblinear(problem: Problem) -> Iterator[Contestant]:
 
 def plane(model: Any) -> Plane:
     """Two classes: the first in the data counts as +1; more are numbered by first occurrence."""
-    met = model.get_labels()
-    parts = [model.get_decfun(place) for place in range(1 if len(met) == 2 else len(met))]
+    labels = model.get_labels()
+    parts = [model.get_decfun(place) for place in range(1 if len(labels) == 2 else len(labels))]
     coef, intercept = (np.array(part) for part in zip(*parts, strict=True))
-    if len(met) == 2:
-        return Plane(met[0] * coef, met[0] * intercept)
-    order = np.argsort(met)
+    if len(labels) == 2:
+        return Plane(labels[0] * coef, labels[0] * intercept)
+    order = np.argsort(labels)
     return Plane(coef[order], intercept[order])

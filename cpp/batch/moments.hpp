@@ -87,7 +87,7 @@ template <class Rows>
 bool moments(const Rows& rows, const double* weight, const int64_t* group, int64_t groups,
              const double* shift, double* sum, double* squares, ShouldStop stop) {
   const auto zeros = Buffer<double>::zeros(shift ? 0 : rows.d);
-  // So many that most rows of a group are added four at a time.
+  // Enough rows that most rows of a group are added four at a time.
   const int64_t mixed = 16 * groups < kTile ? 16 * groups : kTile, fit = tile_rows(rows);
   return each_tile(rows, fit < mixed ? mixed : fit, stop, [&](int64_t first, int64_t count) {
     add_moments(rows, first, count, weight, group, groups, shift ? shift : zeros, sum, squares);

@@ -13,8 +13,8 @@ struct Point {
   T value, slope, curvature;
 };
 
-// A loss that needs an exponential says of what; it is handed to `at`. Computed apart, for many
-// margins one after another, the exponentials do not wait for what comes after them.
+// A loss that needs an exponential says of which number; `at` receives it. Exponentials of many
+// margins are computed in a loop of their own, in which none waits for the operations after it.
 struct NoExponential {
   static constexpr bool kExponential = false;
 };

@@ -107,7 +107,7 @@ template <class Value>
 class ErrorBound {
  public:
   explicit ErrorBound(const DenseRows<Value>& rows) {
-    // So many roundings meet a term at most: in one of two or four sums per lane, in their sum, in
+    // A term is rounded this many times at most: in one of two or four sums per lane, in their sum, in
     // that of the lanes and of the values left over; and that of the weight.
     const auto d = double(rows.d), lanes = kBytes / double(sizeof(Value));
     const double terms = d / (2 * lanes) + lanes + 12;

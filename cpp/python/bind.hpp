@@ -57,6 +57,7 @@ void run_pass(Loop loop, Pass& pass, const Rows&... rows) {
 }
 
 void bind_online(nb::module_& m);
+void bind_sparse(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_models(nb::module_& m);

@@ -93,6 +93,7 @@ NB_MODULE(_loops, m) {
   nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
   bind_online(m);
   bind_batch(m);
+  bind_sparse(m);
   bind_kernel(m);
   bind_models(m);
   bind_text(m);

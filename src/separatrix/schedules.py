@@ -68,7 +68,6 @@ class Constant(Schedule):
     step: float = 1.0
 
     def __call__(self, t: Any) -> Any:
-        """The step size, for any t."""
         return self.step + 0.0 * t
 
 
@@ -173,7 +172,6 @@ class Pegasos(Schedule):
         return 1.0 / (2.0 * self.l2 * t)
 
     def bind(self, l2: float) -> Schedule:
-        """The schedule for a given penalty."""
         return replace(self, l2=l2) if self.l2 is None else self
 
 

@@ -1,4 +1,4 @@
-"""Features that no row stores are left out of a fit, and nobody can tell."""
+"""Features that no row stores are left out of a fit, without an effect on the result."""
 
 from __future__ import annotations
 

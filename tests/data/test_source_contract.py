@@ -1,4 +1,4 @@
-"""What every source tells of itself, and verdicts and estimators on it, against one array."""
+"""What every source reports of itself, and verdicts and estimators on it, against one array."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from separatrix import (
 )
 from separatrix.data import InMemory, Shuffle
 
-# ---- what a source tells of itself ----------------------------------------------------------
+# ---- what a source reports of itself --------------------------------------------------------
 
 
 @every_source

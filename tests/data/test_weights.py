@@ -113,7 +113,7 @@ def test_products_of_both_kinds_of_weights_do_not_get_lost():
 
 
 @pytest.mark.parametrize("clf", [LinearClassifier(), LinearClassifier("hinge", random_state=0)])
-def test_a_weight_that_is_nothing_beside_others_counts_for_nothing(clf):
+def test_a_weight_that_is_negligible_counts_for_nothing(clf):
     some = np.arange(60) < 50
     reference = clone(clf).fit(X[some], Y[some])
     for small, large in ((1e-320, 1.0), (1e-300, 1e308), (5e-324, MOST)):

@@ -1,4 +1,4 @@
-"""A source that wraps another tells of it what it does not change, and sums its own blocks."""
+"""A source that wraps another reports what it does not change, and sums its own blocks."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_predictions_are_those_of_the_models_own_encoding(kind, files, fitted):
     assert fitted.unknown_categories_ == {}
 
 
-def test_labels_may_come_beside_or_not_at_all(files, fitted):
+def test_labels_may_be_given_or_not(files, fitted):
     data = table(80, seed=1)
     rows = data[COLUMNS]
     assert_array_equal(fitted.predict(rows), fitted.predict(data))

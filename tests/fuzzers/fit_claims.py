@@ -27,7 +27,7 @@ TINY = Decimal("1e-300")
 NEAR = Decimal("1e-9")  # relative: what rounding may cost where nothing exact is claimed
 ROUNDING = Decimal("2e-15")  # of its mean: a feature that varies by no more is constant
 SOLVED = Decimal("1e-6")  # relative: likewise after "closed form"
-SETTLED = Decimal("0.05")  # relative: "tol" is no bound, but nobody expects more than this
+SETTLED = Decimal("0.05")  # relative: "tol" is no bound, but users expect no more than this
 
 
 def check_fit(clf: Any, case: Case) -> str:

@@ -1,4 +1,4 @@
-"""What a certificate refuses, says, and tells to do."""
+"""What a certificate refuses, says, and advises."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def test_a_ratio_of_scales_beyond_floating_point():
 def test_what_holds_without_a_bias_is_known(bias):
     X = np.array([[1.0, 0.0], [2.0, 0.0], [-1.0, 1e-3], [-2.0, 0.0], [3.0, 1.0]])
     y = np.array([1, 1, 0, 0, 1])
-    beside = X + np.array([2.5, 0.0])  # separable, but not by a plane through the origin
-    for rows, separable in ((X, True), (beside, bias)):
+    shifted = X + np.array([2.5, 0.0])  # separable, but not by a plane through the origin
+    for rows, separable in ((X, True), (shifted, bias)):
         clf = LinearClassifier("logistic", l2=0.0, max_iter=2, fit_intercept=bias)
         found = [f.cause for f in diagnose(quietly(clf, rows, y), rows, y).findings]
         assert ("separable without penalty" in found) == separable

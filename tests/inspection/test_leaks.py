@@ -54,7 +54,7 @@ def test_a_model_of_an_array_frame_and_three_classes():
     exec(found[CAUSE].remedy, {"clf": clf, "X": data, "y": y, "np": np})
     named = LinearClassifier().fit(data, y)
     assert CAUSE in [one.cause for one in diagnose(named, data, y).findings]
-    nameless = LinearClassifier().fit(data.to_numpy(), y)  # no column that somebody could name
+    nameless = LinearClassifier().fit(data.to_numpy(), y)  # no column has a name
     assert CAUSE not in [one.cause for one in diagnose(nameless, data.to_numpy(), y).findings]
 
 

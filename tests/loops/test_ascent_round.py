@@ -227,7 +227,7 @@ def test_a_round_ends_when_its_gap_is_enough_or_its_epochs_are_spent():
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_round_of_the_logistic_loss_ends_where_the_penalty_is_weak(weighted):
-    """The dual is then far below 1: the end is a gap that is small beside it, by its definition."""
+    """The dual is then far below 1: by definition the end is a gap that is small next to it."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((50, 400)) / 20.0
     y = np.sign(rng.standard_normal(50))

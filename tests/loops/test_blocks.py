@@ -133,10 +133,10 @@ def test_after_a_request_to_stop_there_is_no_sum(small_blocks):
 
 
 def test_the_one_who_asks_works_too_and_others_help():
-    met, inside = threading.Barrier(3), set()
+    barrier, inside = threading.Barrier(3), set()
 
     def work():
-        met.wait(timeout=30)  # nobody passes before three have come
+        barrier.wait(timeout=30)  # all wait until three have come
         inside.add((threading.get_ident(), n_threads(None)))
 
     run_on_threads(work, 3, lambda: None)

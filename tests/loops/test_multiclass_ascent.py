@@ -35,11 +35,11 @@ def test_the_compiled_pass_equals_its_twin(level, layout, k, with_offset):
     try:
         for one_pass in (loops.multiclass_epoch, twins.multiclass_epoch):
             alpha, lines = start(y, k, 11)
-            order, met = np.random.default_rng(3).permutation(60), []
+            order, results = np.random.default_rng(3).permutation(60), []
             for _ in range(4):
-                met.append(one_pass(rows, y, alpha, lines, order, **given))
-                order = order[: met[-1].n_active]
-            ends.append((alpha, lines, order, met))
+                results.append(one_pass(rows, y, alpha, lines, order, **given))
+                order = order[: results[-1].n_active]
+            ends.append((alpha, lines, order, results))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(*ends, strict=True):
@@ -81,12 +81,12 @@ def test_the_alphas_of_a_row_are_the_best_while_others_stay(seed):
 
 def test_a_row_of_zeros_without_a_bias_gives_all_to_the_largest_entry():
     alpha, lines = start(np.array([2]), 3, 2)
-    met = loops.multiclass_epoch(
+    results = loops.multiclass_epoch(
         np.zeros((1, 2)), np.array([2]), alpha, lines, np.arange(1), inv_weight_sum=1.0,
         row_norm2=np.zeros(1), inv_2l2=1.0,
     )  # fmt: skip
     np.testing.assert_array_equal(alpha, [[1.0, 0.0, 0.0]])  # the rivals' entries are 1
-    assert met == (1, 1.0, 1.0)
+    assert results == (1, 1.0, 1.0)
     assert not lines.any()
 
 

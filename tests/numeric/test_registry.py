@@ -25,8 +25,10 @@ from separatrix import (
 from separatrix.losses import Logistic
 from separatrix.numeric.registry import Registered
 
-ROOMS = (losses, penalties, schedules, solvers)
-DEFAULTS = [(room, room.REGISTRY[name]()) for room in ROOMS for name in room.REGISTRY]
+PACKAGES = (losses, penalties, schedules, solvers)
+DEFAULTS = [
+    (package, package.REGISTRY[name]()) for package in PACKAGES for name in package.REGISTRY
+]
 OTHERS = [
     (losses, Logistic().multiclass()),
     (losses, losses.get_loss("squared").multiclass()),
@@ -42,13 +44,15 @@ OTHERS = [
 ]
 
 
-def there_and_back(room, thing):
-    return room.from_dict(json.loads(json.dumps(thing.to_dict())))
+def there_and_back(package, thing):
+    return package.from_dict(json.loads(json.dumps(thing.to_dict())))
 
 
-@pytest.mark.parametrize(("room", "thing"), DEFAULTS + OTHERS, ids=lambda value: repr(value)[:60])
-def test_plain_data_gives_the_same_object(room, thing):
-    back = there_and_back(room, thing)
+@pytest.mark.parametrize(
+    ("package", "thing"), DEFAULTS + OTHERS, ids=lambda value: repr(value)[:60]
+)
+def test_plain_data_gives_the_same_object(package, thing):
+    back = there_and_back(package, thing)
     assert type(back) is type(thing)
     assert back == thing
     assert repr(back) == repr(thing)
@@ -59,11 +63,11 @@ def test_every_class_of_a_kind_is_registered():
         Registered, losses.Loss, MarginLoss, losses.Joint, penalties.Penalty,
         penalties.SparsityInducing, schedules.Schedule, solvers.Solver,
     )  # fmt: skip
-    for room in ROOMS:
-        for cls in vars(room).values():
+    for package in PACKAGES:
+        for cls in vars(package).values():
             if not isinstance(cls, type) or not issubclass(cls, Registered) or cls in roots:
                 continue
-            assert issubclass(cls, losses.Joint) or room.REGISTRY[cls.name] is cls
+            assert issubclass(cls, losses.Joint) or package.REGISTRY[cls.name] is cls
 
 
 @pytest.mark.parametrize("name", solvers.REGISTRY)
@@ -164,15 +168,15 @@ def test_a_loss_whose_parameters_are_not_known_is_refused():
         del losses.REGISTRY["scaled"]
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__)
-def test_unknown_names_list_what_is_known(room):
-    kind = next(iter(room.REGISTRY.values()))._kind
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_unknown_names_list_what_is_known(package):
+    kind = next(iter(package.REGISTRY.values()))._kind
     with pytest.raises(ValueError, match=f"unknown {kind} 'none'; known are ") as error:
-        room.from_dict({kind: "none"})
-    assert all(name in str(error.value) for name in room.REGISTRY)
+        package.from_dict({kind: "none"})
+    assert all(name in str(error.value) for name in package.REGISTRY)
     for data in ({}, {"name": "none"}, {kind: 3}, [kind], None):
         with pytest.raises(ValueError, match=f"a {kind} as plain data must be a dictionary"):
-            room.from_dict(data)
+            package.from_dict(data)
 
 
 def test_unknown_parameters_list_what_is_known():

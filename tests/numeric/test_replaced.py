@@ -34,7 +34,7 @@ def test_permissions_stay(tmp_path, old):
     with replaced(path) as file:
         file.write(b"new")
         (new,) = tmp_path.glob(".separatrix-*.new")
-        assert mode(new) == 0o600  # nobody else reads it while it is written
+        assert mode(new) == 0o600  # others cannot read it while it is written
     assert (path.read_bytes(), mode(path)) == (b"new", old)
     assert list(tmp_path.iterdir()) == [path]
 

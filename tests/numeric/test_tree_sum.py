@@ -1,4 +1,4 @@
-"""Sums along one tree, whoever folds which leaves."""
+"""Sums along one tree do not depend on where leaves are added."""
 
 from __future__ import annotations
 

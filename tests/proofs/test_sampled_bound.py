@@ -176,7 +176,7 @@ def test_a_dear_sample_is_spared_where_another_step_will_do(n, last_step, tried,
     tracker = gap.GapTracker(
         objective, 0.1 * missing / at.value, reduced_run, reads=10
     )  # ten times too much
-    tracker.best = at.value, last_step * missing  # the step before made it so many times smaller
+    tracker.best = at.value, last_step * missing  # the step before made it smaller by this factor
     seen = []
     monkeypatch.setattr(gap.SampledBound, "climb", lambda *_: seen.append(1) or (0.0, 0.0))
     tracker.evaluate(W, at, remains=1e-3 * 0.1 * missing)

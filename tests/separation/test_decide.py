@@ -84,7 +84,7 @@ def test_rows_of_nothing_but_zeros_overlap_without_an_intercept():
         assert found.verify(exact=True)
 
 
-def test_a_plane_beside_the_origin_is_no_certificate_of_one_through_it():
+def test_a_plane_off_the_origin_is_no_certificate_of_one_through_it():
     found = separability([[1.0], [-2.0]], [1, 0], fit_intercept=False)
     assert found.verify()
     moved = found.direction + np.array([[0.0, 1e-6]])

@@ -14,7 +14,7 @@ from separatrix.separation import PairWitness, rational
 
 
 def problem(seed, k):
-    """Small whole numbers, of which every verdict is met."""
+    """Small whole numbers, among which every verdict occurs."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(k + 1, 26)), int(rng.integers(1, 5))
     X = rng.integers(-3, 4, (n, d)).astype(float)

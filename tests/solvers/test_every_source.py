@@ -47,7 +47,7 @@ from separatrix.solvers import choose
 
 @cache
 def in_one_array(loss, k, weighted, solver, stop, l2=0.01, penalty=None):
-    """What the same rows in one array come to, for all kinds of sources."""
+    """The result of the same rows in one array, for all kinds of sources."""
     _, here = objectives("csr", loss, k, weighted, l2)
     return minimised(here if penalty is None else here.with_penalty(penalty), solver, stop)
 
@@ -232,7 +232,7 @@ def test_a_mini_batch_ends_with_its_block(kind):
     assert not np.allclose(found, minimize(here, solver, stop=Stop(max_iter=1, tol=None)).last)
 
 
-# ---- losses with a kink: solvers that keep a number beside every row ---------------------------
+# ---- losses with a kink: solvers that keep a number with every row ---------------------------
 
 KINKS = [
     ("hinge", DualAscent(), 0.01), ("hinge", ProximalPoint(), 0.01),
@@ -308,7 +308,7 @@ def test_any_weights_of_the_hinge_are_proven_away_from_memory(kind, k, weighted)
 @both
 @pytest.mark.parametrize("kind", AWAY)
 @pytest.mark.parametrize("solver", ["auto", ProximalPoint()], ids=str)
-def test_a_fit_says_what_it_keeps_beside_rows_that_are_not_in_memory(kind, k, solver):
+def test_a_fit_says_what_it_keeps_for_rows_that_are_not_in_memory(kind, k, solver):
     source = SOURCES[kind](*data(k, weighted=False))
     clf = LinearClassifier("hinge", solver=solver, l2=1.0, tol=1e-6, random_state=0).fit(source)
     reported = re.search(r"keeping (\S+) MB in memory of rows that are not", repr(clf.solver_))

@@ -40,16 +40,16 @@ def mixed_perceptron(X, y, weight, passes):
     for _ in range(passes):
         ends, mistakes, sums, seen = [], [], 0.0, 0
         for start, stop in FILLED:
-            v, met = w.copy(), 0.0
+            v, mistakes_made = w.copy(), 0.0
             for row in range(start, stop):
                 if weight[row] == 0.0:
                     continue
                 if y[row] * (Z[row] @ v) <= 0.0:
                     v = v + weight[row] * y[row] * Z[row]
-                    met += weight[row]
+                    mistakes_made += weight[row]
                 sums, seen = sums + v, seen + 1
             ends.append(v)
-            mistakes.append(met)
+            mistakes.append(mistakes_made)
         reported.append(mistakes)
         longest = max(np.count_nonzero(weight[a:b]) for a, b in FILLED)
         steps, total = steps + longest, total + longest / seen * sums

@@ -139,7 +139,7 @@ def test_steps_never_lead_upwards_and_go_on_from_their_state():
 
 @pytest.mark.parametrize("groups", [None, "classes", (0, 1, 2, 3) * 5])
 def test_a_second_derivative_that_serves_again_is_taken_again_or_handed_on(groups):
-    """In a run of its own the state tells where it was taken; along a path it has it."""
+    """In a run of its own the state says where it was taken; along a path it has it."""
     X, y = problem(n=200, d=20, k=3)
     loose, tight = (
         ElasticNet(l1) if groups is None else GroupLasso(l1, groups=groups) for l1 in (0.05, 0.04)
@@ -197,15 +197,17 @@ def test_a_rough_second_derivative_leads_to_the_same_minimum(k, monkeypatch):
 
     monkeypatch.setattr(proximal_newton.LossHessian, "at", noted)
     steps = ProximalNewton().steps(of, np.zeros(of.shape), np.random.default_rng(0))
-    met = [next(steps) for _ in range(12)]
+    visited = [next(steps) for _ in range(12)]
     assert taken[0] < 1500
     assert taken[-1] == 3000
     monkeypatch.setattr(proximal_newton, "FEW_OF_ROWS", 0.0)
-    assert met[-1].objective == pytest.approx(solved(of).objective, rel=1e-12)
+    assert visited[-1].objective == pytest.approx(solved(of).objective, rel=1e-12)
     monkeypatch.undo()
-    for number, step in enumerate(met[:-1]):  # and a run that goes on from any step, to the same
+    for number, step in enumerate(
+        visited[:-1]
+    ):  # and a run that goes on from any step, to the same
         again = ProximalNewton().steps(of, step.weights, np.random.default_rng(0), step.state)
-        np.testing.assert_array_equal(next(again).weights, met[number + 1].weights)
+        np.testing.assert_array_equal(next(again).weights, visited[number + 1].weights)
 
 
 @pytest.mark.sampled

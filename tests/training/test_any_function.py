@@ -270,7 +270,7 @@ def test_functions_of_the_wrong_shape():
         gradient_descent(lambda x: x, lambda x: x, [1.0, 2.0])
 
 
-def test_a_coordinate_that_moves_slowly_beside_a_large_one_is_no_circle():
+def test_a_coordinate_that_moves_slowly_next_to_a_large_one_is_no_circle():
     def gradient(z):
         x, y = z
         return np.array([2.0 * x if y > 1.0 else x, min(y, 1.0) * 0.1])

@@ -199,7 +199,7 @@ HEADS = {
     "a sub-array as a number": ([], {"$number": ["(60000000,)f8", 1]}, b""),
     "a number that does not fit": ([], {"$number": ["|i1", 1000]}, b""),
     "a word as a number": ([], {"$number": ["<f8", "1"]}, b""),
-    "more beside a number": ([], {"$number": ["<f8", 1], "x": 1}, b""),
+    "more next to a number": ([], {"$number": ["<f8", 1], "x": 1}, b""),
     "an integer of 400 digits": ([], 10**400, b""),
     "depth": ([], json.loads("[" * 200 + "]" * 200), b""),
 }  # fmt: skip

@@ -82,7 +82,7 @@ def test_steps_of_its_own_never_end_above_the_start(loss, batch_size):
 
 
 def test_a_minimum_above_zeros_is_none():
-    """A tolerance of 1 is met by anything: J less 0 is never more than J."""
+    """A tolerance of 1 is always reached: J less 0 is never more than J."""
     for start in ("random", "sum"):
         with pytest.warns(ConvergenceWarning):
             clf = LinearClassifier(

@@ -1,4 +1,4 @@
-"""The perceptron beside its theory: never above the bound, and refused where none holds."""
+"""The perceptron compared with its theory: never above the bound, and refused where none holds."""
 
 from __future__ import annotations
 

@@ -130,7 +130,6 @@ class ArraySource(InBlocks):
         yield self._whole
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """All rows of non-zero weight as one block, in storage order or in a random order."""
         order = self.present
         if shuffle is not None and (self.n_rows > 1 or shuffle.passes > 1):
             drawn = self._prefetched_permutation(shuffle)
@@ -163,7 +162,6 @@ class ArraySource(InBlocks):
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def block(self, at: slice | None = None) -> Block:
-        """A slice of the rows, or all: never copied."""
         start, stop, _ = (at or slice(None)).indices(len(self.y))
         weight = None if self.weight is None else self.weight[start:stop]
         return Block(self.stored.part(start, stop).X, self.y[start:stop], weight, start)
@@ -176,7 +174,6 @@ class ArraySource(InBlocks):
 
     @cached_property
     def threads(self) -> int:
-        """Number of threads that work on its blocks."""
         shared = self.stored.on_threads and len(self._parts) > 1
         return n_threads(self.n_jobs) if shared else 1
 

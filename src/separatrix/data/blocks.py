@@ -90,7 +90,6 @@ class KeptBlock(Block):
 
     @cached_property
     def rows(self) -> Rows:
-        """Its rows with their sums and visits."""
         return super().rows
 
 
@@ -98,8 +97,7 @@ class Visit(NamedTuple):
     """A block and the order in which to visit its rows."""
 
     block: Block
-    order: Ints | None
-    """Rows of the block to visit, in this order; None: all, in storage order."""
+    order: Ints | None  # rows of the block to visit, in this order; None: all, in storage order
 
 
 class Shuffle(NamedTuple):

@@ -27,14 +27,10 @@ FEW_ROWS = 64  # number of rows whose mean approximates the mean of all
 class ClassMoments(NamedTuple):
     """Weighted sums of x - shift and of its squares over each class."""
 
-    shift: Array
-    """(d,)."""
-    sums: Array
-    """(classes, d)."""
-    counts: Array
-    """Sum of the weights of each class, (classes,)."""
-    squares: Array
-    """(classes, d)."""
+    shift: Array  # (d,)
+    sums: Array  # (classes, d)
+    counts: Array  # sum of the weights of each class, (classes,)
+    squares: Array  # (classes, d)
 
     def weighed(self, per_class: Array) -> ClassMoments:
         """The moments after multiplying the weights of each class by a factor."""
@@ -53,8 +49,6 @@ class ClassMoments(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassWeightSums(Sum[tuple[Array]]):
-    """Sum of the weights of every class."""
-
     classes: int
 
     def of(self, block: Block) -> tuple[Array]:

@@ -33,12 +33,10 @@ class ClassWeightedSource(MappedSource):
         return self.source.class_weight_sums() * self.per_class
 
     def class_moments(self) -> ClassMoments | None:
-        """The moments of the source, weighted."""
         known = self.source.class_moments()
         return None if known is None else known.weighed(self.per_class)
 
     def fingerprint(self) -> str:
-        """A hash of the source's fingerprint and the class weights."""
         whole = blake2b(self.source.fingerprint().encode(), digest_size=DIGEST_BYTES)
         whole.update(self.per_class.tobytes())
         return whole.hexdigest()
@@ -49,13 +47,8 @@ class ClassWeighted(BlockMap):
     """Multiplies the weights of a block by the class weights."""
 
     per_class: Array
-
-    @property
-    def copies(self) -> bool:
-        """No: only weights are new."""
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
-        """The same block with other weights."""
         number = class_numbers(block.y, len(self.per_class))
         return block._replace(weight=block.weights * self.per_class[number])

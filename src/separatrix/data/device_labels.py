@@ -1,6 +1,6 @@
 """Labels and weights of rows on a GPU: checked, counted and encoded there.
 
-The results are those of the functions for NumPy arrays. Only classes and counts come to main
+The results are those of the functions for NumPy arrays. Only classes and counts are copied to main
 memory.
 """
 

@@ -64,6 +64,10 @@ class StreamedSource(WrappedSource):
     the same from run to run. Samples and rows that are taken stay on the device.
     """
 
+    visitable = False  # rows are on the device for a moment only
+    threads = 1  # the device is the only worker
+    rounding = EPS
+
     def __init__(self, source: Source, device: Device) -> None:
         super().__init__(source)
         self.device = device
@@ -81,23 +85,8 @@ class StreamedSource(WrappedSource):
     # ---- sums --------------------------------------------------------------------------------
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
-        """Those of the device, unless there are few weights."""
+        """The vectors of the device, unless there are few weights."""
         return self._vectors.unless_few(shape)
-
-    @property
-    def visitable(self) -> bool:
-        """False: rows are on the device for a moment only."""
-        return False
-
-    @property
-    def rounding(self) -> float:
-        """Double precision."""
-        return EPS
-
-    @property
-    def threads(self) -> int:
-        """The device is the only worker."""
-        return 1
 
     def blocks(self) -> Iterator[Block]:
         """Blocks on the device; each is overwritten when the one after the next is asked for."""
@@ -128,7 +117,6 @@ class StreamedSource(WrappedSource):
 
     @property
     def block_rows(self) -> int:
-        """Rows of a block."""
         return max(1, int(self.block_bytes / (self.row_bytes + ROW_NUMBERS)))
 
     def _on_device(self, rows: HostRows, copies: list[Any]) -> DeviceRows:
@@ -141,25 +129,20 @@ class StreamedSource(WrappedSource):
         return DeviceDenseRows(self.device, copies[0], str(rows.dtype), self.residents)
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """The layout of the source, and where blocks end."""
         return {**self.source.layout(shuffled), "streamed_rows": self.block_rows}
 
     # ---- what the source knows without the device ----------------------------------------------
 
     def fingerprint(self) -> str:
-        """That of the source."""
         return self.source.fingerprint()
 
     def class_weight_sums(self) -> Array:
-        """Those of the source."""
         return self.source.class_weight_sums()
 
     def class_moments(self) -> ClassMoments | None:
-        """Those of the source."""
         return self.source.class_moments()
 
     def approximate_mean(self) -> Array | None:
-        """That of the source."""
         return self.source.approximate_mean()
 
     def sample(self, size: int) -> InMemory:
@@ -169,7 +152,6 @@ class StreamedSource(WrappedSource):
         return self._copied(self.source.sample(min(size, fitting, self.n_rows)))
 
     def take(self, rows: Ints) -> InMemory:
-        """Some rows of the source, copied to the device."""
         return self._copied(self.source.take(rows))
 
     def _copied(self, found: InMemory) -> InMemory:

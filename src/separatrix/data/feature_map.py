@@ -26,11 +26,9 @@ from .thresholds import MOST_OCCUPIED
 class FeatureMap:
     """From given features to the solver's: standardised, or only the occupied ones."""
 
-    n_features: int
-    """Number of features of the given rows."""
+    n_features: int  # number of features of the given rows
     standardization: Standardization | None = None
-    occupied: Ints | None = None
-    """The features that are kept; None: all."""
+    occupied: Ints | None = None  # the features that are kept; None: all
 
     def source(self, given: Source) -> Source:
         """The given rows with the solver's features."""

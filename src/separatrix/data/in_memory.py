@@ -113,7 +113,6 @@ class InBlocks(SameStorage, InMemory):
         return self._each(sum.of)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """Scores of every row, computed block by block."""
         found = np.empty((len(self.y), len(W))) if out is None else out
         self._write_rows(lambda block: block.rows.scores(W, found[block.at]), len(W))
         return found

@@ -27,10 +27,8 @@ MOST_NAMED = 5  # labels in a message
 class LabelColumns:
     """The columns of an indicator matrix. Those that do not vary are predicted without a fit."""
 
-    names: AnyArray
-    """(q,): names or numbers of the columns."""
-    constant: AnyArray
-    """(q,) int8: +1 or -1 if all rows have the label or none has; 0 if it varies."""
+    names: AnyArray  # (q,): names or numbers of the columns
+    constant: AnyArray  # (q,) int8: +1 or -1 if all rows have the label or none has; 0 if it varies
 
     @cached_property
     def varying(self) -> Ints:
@@ -78,7 +76,7 @@ class LabelColumns:
             self.constant, other.constant
         )
 
-    def warn_of_constants(self, stacklevel: int) -> None:
+    def warn_of_constants(self) -> None:
         """Warn of labels that do not vary."""
         for value, text in ((1, "every row has"), (-1, "no row has")):
             names = self.names[self.constant == value].tolist()
@@ -90,7 +88,7 @@ class LabelColumns:
                     f"{text} the label{plural} {shown}: nothing can be learned about "
                     f"{'them' if plural else 'it'}, and every prediction will be {int(value > 0)}",
                     UserWarning,
-                    stacklevel=stacklevel + 1,
+                    stacklevel=5 + 1,
                 )
 
 

@@ -72,11 +72,9 @@ class StandardizedSource(MappedSource):
         return cancelling
 
     def take(self, rows: Ints) -> InMemory:
-        """Some rows of the source, standardised."""
         return self._copied(self.source.take(rows))
 
     def class_moments(self) -> ClassMoments | None:
-        """The moments of the source, standardised."""
         known = self.source.class_moments()
         return None if known is None else known.standardized(self.standardization)
 
@@ -95,8 +93,7 @@ class Standardize(BlockMap):
     """
 
     standardization: Standardization
-    may_copy: bool = True
-    """Not if rows are on a device, where weights are, too."""
+    may_copy: bool = True  # not if rows are on a device, where weights are, too
 
     @cached_property
     def copies(self) -> bool:
@@ -112,7 +109,6 @@ class Standardize(BlockMap):
         return Standardizer(self.standardization)
 
     def __call__(self, block: Block) -> Block:
-        """The same block with standardised rows."""
         rows: Rows = block.rows.without_offset
         if self.copies:
             rows = self._standardizer.copied(host_rows_of(rows), block.weight)

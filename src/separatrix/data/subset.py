@@ -33,7 +33,6 @@ class Subset(InBlocks):
 
     @cached_property
     def weight(self) -> Array | None:
-        """Weights of these rows."""
         return None if self.source.weight is None else self.source.weight[self.rows]
 
     @property
@@ -50,7 +49,6 @@ class Subset(InBlocks):
 
     @cached_property
     def offset(self) -> Array | None:
-        """Offsets of these rows."""
         offset = self.source.offset
         return None if offset is None else offset[self.rows]
 
@@ -59,7 +57,6 @@ class Subset(InBlocks):
         return map(self.block, self.block_slices)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """A copy of all rows of non-zero weight as one block, in order or shuffled."""
         return self.materialised.visits(shuffle)
 
     @cached_property
@@ -76,7 +73,6 @@ class Subset(InBlocks):
         ]
 
     def block(self, at: slice | None = None) -> Block:
-        """A slice of the rows, or all: copied unless they are contiguous."""
         start, stop, _ = (at or slice(None)).indices(len(self.rows))
         rows = self.rows[start:stop]
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and self.increasing:
@@ -91,7 +87,6 @@ class Subset(InBlocks):
 
     @property
     def threads(self) -> int:
-        """Number of threads that work on its blocks."""
         return self.source.threads
 
     def approximate_mean(self) -> Array | None:
@@ -110,18 +105,15 @@ class Subset(InBlocks):
         return self.source.slices_of(n)
 
     def block_of(self, rows: Ints, start: int = 0) -> Block:
-        """Some of these rows, copied."""
         return self.source.block_of(self.rows[rows], start)
 
     def of_block(self, block: Block) -> InMemory:
         return self.source.of_block(block)
 
     def with_weight(self, weight: Array | None) -> InMemory:
-        """The same rows, copied, with other weights."""
         return self.materialised.with_weight(weight)
 
     def with_labels(self, y: AnyArray, classes: AnyArray) -> InMemory:
-        """The same rows, copied, with other labels."""
         return self.materialised.with_labels(y, classes)
 
     def gram(self, rows: Ints | None = None) -> Array:
@@ -130,13 +122,11 @@ class Subset(InBlocks):
     def ascent_round(
         self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
     ) -> loops.RoundResult:
-        """A round on a copy of the rows."""
         return self.materialised.ascent_round(loss, alpha, w, active, *orders, **numbers)
 
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
-        """An epoch on a copy of the rows."""
         return self.materialised.multiclass_epoch(alpha, lines, order, **numbers)
 
     def random_rows(self, size: int) -> Ints:

@@ -65,6 +65,6 @@ class Sum(ABC, Generic[T_co]):
         """Whether each partition of the source must be summed as one block."""
         return False
 
-    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
+    def with_row_numbers(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
         """The same sum, given the named numbers stored with the rows from ``start`` on."""
         return self

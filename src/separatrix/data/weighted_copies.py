@@ -57,10 +57,7 @@ class SmoothedLabels(Copies):
 
     share: float
     by_position = False
-
-    @property
-    def count(self) -> int:
-        return 2
+    count = 2
 
     def labels_and_weights(self, block: Block) -> list[tuple[AnyArray, Array]]:
         weight = block.weights
@@ -74,8 +71,7 @@ class SmoothedLabels(Copies):
 class Probabilities(Copies):
     """The probability of each class for every row."""
 
-    shares: Array
-    """(n, k), rows that sum to 1."""
+    shares: Array  # (n, k), rows that sum to 1
     by_position = True
 
     @property
@@ -119,16 +115,13 @@ class WeightedCopies(WrappedSource):
 
     @property
     def parts(self) -> int | None:
-        """The number of partitions of the source."""
         return self.source.parts
 
     def blocks(self) -> Iterator[Block]:
-        """The copies of every block."""
         for block in self.source.blocks():
             yield from self.copies.of(block)
 
     def total(self, sum: Sum[T]) -> T:
-        """Summed by the source, with its threads and prefetching."""
         return self.source.total(SumOfCopies(sum, self.copies))
 
     def sample(self, size: int) -> InMemory:
@@ -139,11 +132,9 @@ class WeightedCopies(WrappedSource):
         return Source.gathered(Stacked(self.copies)(some.block()).stored, self.classes)
 
     def approximate_mean(self) -> Array | None:
-        """That of the source."""
         return self.source.approximate_mean()
 
     def fingerprint(self) -> str:
-        """A hash of the source's fingerprint and the copies."""
         whole = blake2b(self.source.fingerprint().encode(), digest_size=DIGEST_BYTES)
         whole.update(self.copies.to_bytes())
         return whole.hexdigest()
@@ -164,7 +155,6 @@ class Stacked(BlockMap):
     of: Copies
 
     def __call__(self, block: Block) -> Block:
-        """Copy the rows."""
         return concatenated(self.of.of(block))._replace(start=self.of.count * block.start)
 
 
@@ -176,33 +166,28 @@ class SumOfCopies(Sum[T]):
     copies: Copies
 
     def of(self, block: Block) -> T:
-        """The sum over the copies of a block; they are stacked where a part must be one block."""
         if self.sum.whole_parts:
             return self.sum.of(Stacked(self.copies)(block))
         return running_sum(map(self.sum.of, self.copies.of(block)))
 
-    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T]:
-        found = self.sum.beside(numbers, start)  # whose numbers are those of stacked copies
+    def with_row_numbers(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T]:
+        found = self.sum.with_row_numbers(numbers, start)  # numbers of stacked copies
         return self if found is self.sum else SumOfMapped(found, Stacked(self.copies))
 
     @property
     def by_blocks(self) -> bool:
-        """See :class:`Sum`."""
         return self.sum.by_blocks
 
     @property
     def few_numbers(self) -> bool:
-        """See :class:`Sum`."""
         return self.sum.few_numbers
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> T:
-        """The sum over the blocks of every copy."""
         copies = self.copies.of(rows)
         return running_sum(self.sum.over_blocks(copy, edges, threads) for copy in copies)
 
     @property
     def whole_parts(self) -> bool:
-        """See :class:`Sum`."""
         return self.sum.whole_parts
 
     @property
@@ -211,5 +196,4 @@ class SumOfCopies(Sum[T]):
         return None if self.copies.by_position else self.sum.batch_rows
 
     def over(self, batches: Iterable[Block], threads: int) -> T:
-        """The sum over the copies of every batch."""
         return self.sum.over((copy for each in batches for copy in self.copies.of(each)), threads)

@@ -73,7 +73,6 @@ class WrappedSource(SameStorage):
         return WithoutOffset(self) if self.has_offset else self
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """The layout of the source."""
         return self.source.layout(shuffled)
 
 
@@ -85,7 +84,6 @@ class MappedSource(WrappedSource):
         self.map = map
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of the source, mapped."""
         return map(self.map, self.source.blocks())
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
@@ -103,20 +101,16 @@ class MappedSource(WrappedSource):
 
     @property
     def parts(self) -> int | None:
-        """The number of partitions of the source."""
         return self.source.parts
 
     def total(self, sum: Sum[T]) -> T:
-        """Summed by the source, with its threads and prefetching."""
         return self.source.total(SumOfMapped(sum, self.map))
 
     def row_numbers(self) -> RowNumbers | None:
-        """Numbers stored by the source with its mapped rows."""
         kept = self.source.row_numbers()
         return None if kept is None else NumbersOfMapped(kept, self.map)
 
     def sample(self, size: int) -> InMemory:
-        """A sample of the source, mapped."""
         return self._copied(self.source.sample(size))
 
     def _copied(self, found: InMemory) -> InMemory:
@@ -132,13 +126,11 @@ class MappedSource(WrappedSource):
 class WithoutOffset(MappedSource):
     """The rows of another source without their offset."""
 
+    has_offset = False
+
     def __init__(self, source: Source) -> None:
         super().__init__(source, OffsetRemoval())
         self.validation = source.validation
-
-    @property
-    def has_offset(self) -> bool:
-        return False
 
     def class_moments(self) -> ClassMoments | None:
         return self.source.class_moments()
@@ -148,10 +140,7 @@ class WithoutOffset(MappedSource):
 class OffsetRemoval(BlockMap):
     """A block without its offset."""
 
-    @property
-    def copies(self) -> bool:
-        """No: the rows stay where they are."""
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         return block._replace(X=block.rows.without_offset.X)
@@ -160,29 +149,18 @@ class OffsetRemoval(BlockMap):
 class Featureless(MappedSource):
     """Another source with a single feature, which is 0: what the biases and the offset explain."""
 
+    storage: Storage = "dense"
+    row_bytes = 8.0
+    row_values = 1.0
+    cancelling = 0.0
+
     def __init__(self, source: Source) -> None:
         super().__init__(source, FeatureRemoval())
         self.n_features = 1
 
     @property
-    def storage(self) -> Storage:
-        return "dense"
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
-
-    @property
-    def row_bytes(self) -> float:
-        return 8.0
-
-    @property
-    def row_values(self) -> float:
-        return 1.0
-
-    @property
-    def cancelling(self) -> AnyArray | float:
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -203,7 +181,7 @@ class SomeFeatures(MappedSource):
 
     @property
     def cancelling(self) -> AnyArray | float:
-        """That of these features."""
+        """The entries of these features."""
         added = self.source.cancelling
         return added[self.features] if isinstance(added, np.ndarray) else added
 
@@ -215,7 +193,6 @@ class FeatureSelection(BlockMap):
     features: Ints
 
     def __call__(self, block: Block) -> Block:
-        """Copy the selected features."""
         return block._replace(X=block.rows.take_features(self.features).X)
 
 
@@ -235,8 +212,8 @@ class SumOfMapped(Sum[T]):
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 
-    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
-        return replace(self, sum=self.sum.beside(numbers, start))
+    def with_row_numbers(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
+        return replace(self, sum=self.sum.with_row_numbers(numbers, start))
 
     @property
     def by_blocks(self) -> bool:
@@ -244,21 +221,17 @@ class SumOfMapped(Sum[T]):
         return self.sum.by_blocks and not self.map.copies
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> T:
-        """The sum over the blocks of mapped rows."""
         return self.sum.over_blocks(self.map(rows), edges, threads)
 
     @property
     def whole_parts(self) -> bool:
-        """See :class:`Sum`."""
         return self.sum.whole_parts
 
     @property
     def batch_rows(self) -> int | None:
-        """See :class:`Sum`."""
         return self.sum.batch_rows
 
     def over(self, batches: Iterable[Block], threads: int) -> T:
-        """The sum over mapped batches."""
         return self.sum.over(map(self.map, batches), threads)
 
 
@@ -269,7 +242,6 @@ class NumbersOfMapped(RowNumbers):
         self.kept, self.map, self.name = kept, map, kept.name
 
     def advance(self, change: RowChange) -> None:
-        """Apply a change that sees the mapped rows."""
         self.kept.advance(ChangeOfMapped(change, self.map))
 
 

@@ -51,8 +51,7 @@ class FitSettings:
     keep: str
     features: FeatureMap | None = None
     """Settings for the solver, if they differ from the given ones."""
-    given: Source | None = None
-    """The rows before they were standardised, if they were."""
+    given: Source | None = None  # the rows before they were standardised, if they were
     watchers: tuple[Watcher, ...] = ()
     """Called after every pass, before the user's callbacks; the history gets their columns."""
 
@@ -90,8 +89,7 @@ class LinearModel(TrainingRows):
     verbose: bool
     standardize: bool = False
     stop: Stop | None = None
-    _certifies = False
-    """Whether ``stop`` may name rows whose predictions are to be certified."""
+    _certifies = False  # whether ``stop`` may name rows whose predictions are to be certified
     # Set by fit.
     n_iter_: int
     n_updates_: int

@@ -162,6 +162,7 @@ def check_bias_reduction(clf: Any, loss: Loss) -> None:
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"bias_reduction must be None, {allowed}, got {method!r}")
     name = f"bias_reduction={method!r}"
+    # Both methods correct the maximum likelihood estimate of this one model.
     if loss.name != "logistic":
         raise ValueError(f"{name} is for loss='logistic', got loss={clf.loss!r}")
     given = {

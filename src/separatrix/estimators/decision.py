@@ -85,8 +85,7 @@ class DecisionRule:
     """Class numbers by a decision; can be sent to workers."""
 
     decision: Decision
-    loss: Loss | None
-    """The loss for the number of classes, for its probabilities."""
+    loss: Loss | None  # the loss for the number of classes, for its probabilities
 
     def __call__(self, scores: Array) -> Ints:
         """Index of the predicted class, for scores (n, 1) of two classes or (n, k) of more."""

@@ -25,7 +25,6 @@ class FeatureSpace(WeightSpace):
         return float(np.sqrt(square)) if not square < 0.0 else 0.0
 
     def distance(self, step: Step, before: Step) -> float:
-        """Norm of the difference."""
         scores = step.saved["scores"] - before.saved["scores"]
         return float(np.sqrt(max(0.0, float(np.vdot(step.weights - before.weights, scores)))))
 
@@ -34,7 +33,6 @@ class FeatureSpace(WeightSpace):
         return scores
 
     def seen(self, step: Step) -> Step:
-        """The step with its scores."""
         return Step(step.weights, {"scores": step.saved["scores"]}, step.objective)
 
     def expected_state(self, shape: tuple[int, ...]) -> Check:

@@ -45,8 +45,7 @@ class KernelExpansion:
     kernel: Kernel
     bias: float
     support: Ints
-    vectors: Matrix
-    """The supports; empty if the kernel is precomputed."""
+    vectors: Matrix  # the supports; empty if the kernel is precomputed
     sums: Array
     bias_sums: Array
     unit: float

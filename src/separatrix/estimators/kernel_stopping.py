@@ -60,7 +60,6 @@ class HeldOutRows(NamedTuple):
         return self._replace(X=X)
 
     def fingerprint(self) -> str:
-        """A name for these rows."""
         return array_source(
             check_rows(self.X), self.labels, sample_weight=self.weight
         ).fingerprint()

@@ -163,7 +163,6 @@ class _Scores:
         self.now = self._evaluated()
 
     def margin(self, row: int) -> Array:
-        """The margin of one row, as an array."""
         return margins_of(self.y[row : row + 1], self.scores[row : row + 1])
 
     def add(self, update: Update) -> list[tuple[int, int, float]]:

@@ -62,7 +62,7 @@ def note_labels(model: Any, source: Source) -> None:
             "warm_start=True, but the labels, or which of them vary, are not those of the earlier "
             "fit; set warm_start=False"
         )
-    labels.warn_of_constants(stacklevel=5)
+    labels.warn_of_constants()
     model._labels = labels
 
 

@@ -47,7 +47,6 @@ def lazily(
 
 
 def _with_offset(of: OfPart, X: Any, offset: Any) -> Any:
-    """The same for parts of X and of an offset."""
     import dask.array as da
     from dask import delayed
 

@@ -271,7 +271,6 @@ def _fits(
 
 
 def _at(penalty: Penalty, l1_ratio: float, strength: float) -> Penalty:
-    """The penalty with this strength."""
     if is_l2(penalty):
         return L2(strength / 2.0)
     return at_strength(cast(SparsityInducing, penalty), l1_ratio, strength)

@@ -34,7 +34,6 @@ class PenaltyObject(SparseModel):
         return {**super().get_params(deep), "penalty": self.__dict__.get("penalty")}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``solver__x`` and ``penalty__x`` replace that by one with another x."""
         example = "set_params(penalty=ElasticNet(l1=0.01))"
         super().set_params(**self._with_nested("penalty", params, example))
         return self

@@ -115,7 +115,6 @@ class LinearScores:
     W: Array
 
     def __call__(self, X: RowsLike) -> Array:
-        """Scores of all given rows."""
         found = rows_of(X).scores(self.W)
         if not np.all(np.isfinite(found)):
             check_scores(found, lambda: small_scores(X, self.W))
@@ -148,14 +147,11 @@ class FiniteScores(Sum[tuple[()]]):
 class Correct(Sum[tuple[float]]):
     """The weight of the rows that are classified correctly."""
 
-    scores: Callable[[RowsLike], Array]
-    """Scores of some rows, (n, 1) for two classes, else (n, k)."""
-    numbers: Ints
-    """Index of each class of the source among the classes of the scores; -1: none."""
+    scores: Callable[[RowsLike], Array]  # scores of some rows, (n, 1) for two classes, else (n, k)
+    numbers: Ints  # index of each class of the source among the classes of the scores; -1: none
     decide: Callable[[Array], Ints] = predicted_numbers
 
     def of(self, block: Block) -> tuple[float]:
-        """The sum over one block."""
         if not len(block.y):
             return (0.0,)
         predicted = self.decide(self.scores(block.X))
@@ -171,7 +167,6 @@ class AllCorrect(Sum[tuple[float]]):
     labels: LabelColumns
 
     def of(self, block: Block) -> tuple[float]:
-        """The sum over one block."""
         if not len(block.y):
             return (0.0,)
         right = np.all((self.scores(block.X) >= 0.0) == self.labels.of_rows(block.y), axis=1)

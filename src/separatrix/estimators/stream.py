@@ -23,8 +23,7 @@ class StreamState:
     used: Solver
     state: State | None
     streams: bool = False
-    room: HistoryRoom | None = None
-    """Buffer in which the history can grow."""
+    room: HistoryRoom | None = None  # buffer in which the history can grow
 
 
 def counted(state: State | None, source: ArraySource) -> tuple[State | None, State]:

@@ -37,10 +37,8 @@ class NullModel(NamedTuple):
     """The fit of the biases and of unpenalised features."""
 
     weights: Array
-    loss: float
-    """Mean loss of this fit."""
-    largest: float
-    """The smallest strength that leaves only this fit; 0 if all do."""
+    loss: float  # mean loss of this fit
+    largest: float  # the smallest strength that leaves only this fit; 0 if all do
 
 
 def checked_ratio(l1_ratio: Any, zero: bool = False) -> float:

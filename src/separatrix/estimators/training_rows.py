@@ -35,10 +35,8 @@ class TrainingRows(LinearPredictor):
     warm_start: bool
     device: str | None = None
     prior_correction: bool = False
-    _takes_labels = False
-    """Whether ``fit`` takes rows with several labels each."""
-    _weighs_labels = False
-    """Whether ``class_weight`` is for such rows, too."""
+    _takes_labels = False  # whether ``fit`` takes rows with several labels each
+    _weighs_labels = False  # whether ``class_weight`` is for such rows, too
 
     def _source(
         self,

@@ -29,18 +29,15 @@ class Reference:
 
     rows: Matrix
     transposed: Matrix
-    squares: Array | float = 0.0
-    """|x|^2 of each row, if the kernel asks for it."""
-    dense: ShiftedRows | None = None
-    """The rows for the compiled loop, if the kernel has one."""
+    squares: Array | float = 0.0  # |x|^2 of each row, if the kernel asks for it
+    dense: ShiftedRows | None = None  # the rows for the compiled loop, if the kernel has one
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A function that replaces the inner product."""
 
-    two_steps: ClassVar[bool] = False
-    """Whether ``apply_elementwise`` changes anything."""
+    two_steps: ClassVar[bool] = False  # whether ``apply_elementwise`` changes anything
 
     def to_dict(self, rows: Matrix) -> dict[str, Any]:
         """Name and parameters as plain data that determine its values on these rows."""

@@ -43,16 +43,11 @@ LOOKAHEAD = 64  # rows examined per kernel row that fits in a block
 class EpochEnd:
     """State of a run at the end of a pass, without the factor of the step sizes."""
 
-    coefficients: Array
-    """(columns, n): the last weights."""
-    scores: Array
-    """(columns, n): score of every row with these weights."""
-    late: Array
-    """(columns, n): every change times the number of visits before it."""
-    counts: Ints
-    """(columns, n): signed number of updates by each row."""
-    best: Array
-    """(columns, n): with a budget, the weights of the pass end with the fewest mistakes."""
+    coefficients: Array  # (columns, n): the last weights
+    scores: Array  # (columns, n): score of every row with these weights
+    late: Array  # (columns, n): every change times the number of visits before it
+    counts: Ints  # (columns, n): signed number of updates by each row
+    best: Array  # (columns, n): with a budget, the weights of the pass end with the fewest mistakes
     visits: int = 0
     updates: int = 0
     supports: tuple[tuple[int, float], ...] = ()
@@ -78,16 +73,13 @@ class KernelPerceptronRun:
 
     rule: UpdateRule
     rows: KernelCache
-    weight: Array
-    """Weight of each row; rows of weight 0 are ignored."""
+    weight: Array  # weight of each row; rows of weight 0 are ignored
     schedule: Schedule | Callable[[int], float]
     shuffle: bool = True
     seed: int = 0
     budget: int | None = None
-    logs: bool = False
-    """Whether to keep every update, for the votes."""
-    averages: bool = False
-    """Whether every step contains the average."""
+    logs: bool = False  # whether to keep every update, for the votes
+    averages: bool = False  # whether every step contains the average
     log: list[Update] = field(default_factory=list)
     passes: int = 0
 

@@ -14,8 +14,7 @@ class UpdateRule(Protocol):
     """Defines what a mistake is, and which columns then gain or lose the row."""
 
     columns: int
-    y: AnyArray
-    """Signs, or class numbers, as the compiled pass expects them."""
+    y: AnyArray  # signs, or class numbers, as the compiled pass expects them
 
     def violations(self, scores: Array, rows: Ints) -> Array:
         """Violation of each row, (m,), for scores (columns, m); not a mistake if below 0."""

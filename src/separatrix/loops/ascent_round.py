@@ -25,29 +25,21 @@ class EpochOrders(NamedTuple):
 class StepHistory(NamedTuple):
     """The last two steps, the newer first, and what they did to the weights."""
 
-    alphas: Array
-    """(2, n)."""
-    weights: Array
-    """(2, d + 1)."""
+    alphas: Array  # (2, n)
+    weights: Array  # (2, d + 1)
 
 
 class RoundResult(NamedTuple):
     """The state at the end of a round."""
 
-    n_active: int
-    """Rows to visit again: they are now at the front of ``active``."""
+    n_active: int  # rows to visit again: they are now at the front of ``active``
     epochs: int
-    gap: float
-    """The duality gap measured during the last epoch."""
+    gap: float  # the duality gap measured during the last epoch
     shrink_margin: float
-    subspace: bool
-    """Whether subspace steps still gain more than rounding errors."""
-    reached: bool
-    """Whether the gap is small enough; False if the epochs ran out."""
-    subspace_steps: int
-    """Number of subspace steps taken."""
-    visits: int
-    """Number of row visits."""
+    subspace: bool  # whether subspace steps still gain more than rounding errors
+    reached: bool  # whether the gap is small enough; False if the epochs ran out
+    subspace_steps: int  # number of subspace steps taken
+    visits: int  # number of row visits
 
 
 def ascent_round(

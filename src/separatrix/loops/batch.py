@@ -9,11 +9,15 @@ import numpy as np
 
 from ..losses import Loss
 from ..numeric.rows import CsrArrays, RowArrays, shape_of
-from ..numeric.types import AnyArray, Array, Ints
+from ..numeric.types import AnyArray, Array
 from ._compiled import _loops
 from .dispatch import compiled
 
 BlockSum = _loops.BlockSum
+# The methods of the same names in `rows/base.py` explain the arguments; `gram` takes 1 / scale.
+transpose_product, hessian_product = _loops.transpose_product, _loops.hessian_product
+moments, gram, weighted_correct = _loops.moments, _loops.gram, _loops.weighted_correct
+max_standardised_norm2 = _loops.max_standardised_norm2
 FEW_COLUMNS = 8  # for more, scores and products of all columns in one read are as fast
 OFFSETS, RANGE, ORDER = (_loops.csr_flaws[name] for name in ("offsets", "range", "order"))
 
@@ -139,37 +143,11 @@ def compensated_transpose_product(rows: RowArrays, coefficients: Array) -> tuple
     return high, low
 
 
-def transpose_product(rows: RowArrays, coefficients: Array, out: Array) -> None:
-    """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
-    _loops.transpose_product(rows, coefficients, out)
-
-
 def squared_norms(rows: RowArrays, out: Array | None = None) -> Array:
     """``|x|^2`` of every row, (n,)."""
     out = np.empty(shape_of(rows)[0]) if out is None else out
     _loops.squared_norms(rows, out)
     return out
-
-
-def hessian_product(rows: RowArrays, curvature: Array, V: Array, out: Array) -> None:
-    """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
-    _loops.hessian_product(rows, curvature, V, out)
-
-
-def moments(
-    rows: RowArrays,
-    weight: Array | None,
-    group: Ints | None,
-    shift: Array | None,
-    sum: Array,
-    squares: Array,
-) -> None:
-    """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
-
-    With the group number of every row, the sums of each group are added to (groups, d). A shift
-    near the means avoids cancellation where means are large; dense rows only.
-    """
-    _loops.moments(rows, weight, group, shift, sum, squares)
 
 
 def all_finite(values: AnyArray) -> bool:
@@ -191,29 +169,3 @@ def stored_features(rows: CsrArrays, most: int) -> AnyArray | None:
     found = np.zeros(rows.n_features, dtype=np.bool_)
     indices = rows.indices[rows.indptr[0] : rows.indptr[-1]]
     return found if _loops.mark_features(indices, most, found) <= most else None
-
-
-def weighted_correct(
-    rows: RowArrays, y: AnyArray, weight: Array | None, W: Array, right: Array
-) -> None:
-    """Add the weight of the correctly classified rows for each of many weights (m, k, d + 1).
-
-    Ties go to the larger of two classes, else to the first.
-    """
-    _loops.weighted_correct(rows, y, weight, W, right)
-
-
-def max_standardised_norm2(
-    rows: RowArrays, weight: Array | None, mean: Array, factor: Array
-) -> float:
-    """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
-    return _loops.max_standardised_norm2(rows, weight, mean, factor)
-
-
-def gram(rows: RowArrays, weight: Array, mean: Array, factor: Array, out: Array) -> None:
-    """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
-
-    For few features, or sparse rows with few values, which are centred after summation. With many
-    features BLAS is faster.
-    """
-    _loops.gram(rows, weight, mean, factor, out)

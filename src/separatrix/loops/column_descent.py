@@ -14,31 +14,19 @@ from ._compiled import _loops
 class ColumnModel(NamedTuple):
     """A second-order model of J for some columns of X, stored as rows."""
 
-    columns: RowArrays
-    """(m, n)."""
-    curvature: Array
-    """(n,): weighted second derivative of each row's loss by its score."""
-    total: float
-    """The sum of these, or 0 if the bias is fixed."""
-    ridge: Array
-    """(m,): curvature of the penalty."""
-    thresholds: Array
-    """(m,): coefficients of the absolute values."""
-    products: Array
-    """(m,): product of each column with the curvatures."""
-    squares: Array
-    """(m,): curvature along each column, with a free bias at its optimum."""
+    columns: RowArrays  # (m, n)
+    curvature: Array  # (n,): weighted second derivative of each row's loss by its score
+    total: float  # the sum of these, or 0 if the bias is fixed
+    ridge: Array  # (m,): curvature of the penalty
+    thresholds: Array  # (m,): coefficients of the absolute values
+    products: Array  # (m,): product of each column with the curvatures
+    squares: Array  # (m,): curvature along each column, with a free bias at its optimum
 
 
 class ColumnDescentResult(NamedTuple):
-    """The result of column descent."""
-
-    epochs: int
-    """Number of epochs."""
-    gain: float
-    """Lower bound on the decrease in the last epoch."""
-    shift: float
-    """Change of the bias."""
+    epochs: int  # number of epochs
+    gain: float  # lower bound on the decrease in the last epoch
+    shift: float  # change of the bias
 
 
 def column_model(

@@ -9,12 +9,8 @@ from ._compiled import _loops
 
 
 class DescentResult(NamedTuple):
-    """The result of coordinate descent."""
-
-    epochs: int
-    """Number of epochs."""
-    gain: float
-    """Lower bound on the decrease in the last epoch."""
+    epochs: int  # number of epochs
+    gain: float  # lower bound on the decrease in the last epoch
 
 
 def coordinate_descent(

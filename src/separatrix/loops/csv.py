@@ -9,19 +9,15 @@ import numpy as np
 from ..numeric.types import AnyArray, Array
 from ._compiled import _loops
 
-SKIP, NUMBER, WORD = 0, 1, 2
-"""What becomes of a column."""
+SKIP, NUMBER, WORD = 0, 1, 2  # what becomes of a column
 
 
 class Words(NamedTuple):
     """A column of words by their codes."""
 
-    codes: AnyArray
-    """int32, a number for each row; -1 where a word is missing."""
-    offsets: bytes
-    """int32, where each distinct word begins in the text, and the end of the last."""
-    text: bytes
-    """The distinct words, in order of their first occurrence."""
+    codes: AnyArray  # int32, a number for each row; -1 where a word is missing
+    offsets: bytes  # int32, where each distinct word begins in the text, and the end of the last
+    text: bytes  # the distinct words, in order of their first occurrence
 
 
 class CsvRows(NamedTuple):
@@ -29,8 +25,7 @@ class CsvRows(NamedTuple):
 
     numbers: Array
     """The columns of numbers, in the order of the file; NaN where a number is missing."""
-    words: list[Words]
-    """The columns of words, in the order of the file."""
+    words: list[Words]  # the columns of words, in the order of the file
 
 
 def parse_csv(

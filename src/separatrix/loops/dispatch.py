@@ -22,6 +22,7 @@ KNOWN_LEVELS = ("baseline", "avx2", "avx512")
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
+    # By exact class: a subclass may have another formula than the compiled one.
     number = COMPILED.get(type(loss))
     if loss.weighs_columns:
         return None

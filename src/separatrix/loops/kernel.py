@@ -20,10 +20,8 @@ MOST_UPDATES = _loops.most_updates
 class ShiftedRows:
     """Reference rows, minus a shift that is subtracted when they are read."""
 
-    rows: AnyArray
-    """(n, features), contiguous, float64 or float32."""
-    shift: Array
-    """(features,)."""
+    rows: AnyArray  # (n, features), contiguous, float64 or float32
+    shift: Array  # (features,)
 
     def shifted(self, rows: AnyArray) -> Array:
         """Other rows minus the same shift."""
@@ -31,7 +29,6 @@ class ShiftedRows:
         return shifted
 
     def take(self, rows: Ints) -> Array:
-        """Some of these rows, shifted."""
         taken: Array = self.rows[rows].astype(np.float64, copy=False)
         taken -= self.shift
         return taken
@@ -73,10 +70,8 @@ class KernelPerceptronState:
 
     scores: Array
     coefficients: Array
-    late: Array
-    """Every change times the number of visits before it."""
-    counts: Ints
-    """Updates by each row, signed."""
+    late: Array  # every change times the number of visits before it
+    counts: Ints  # updates by each row, signed
 
     @classmethod
     def zero(cls, columns: int, n: int) -> KernelPerceptronState:
@@ -89,28 +84,21 @@ class KernelPerceptronState:
 class CacheLines:
     """The cached rows of the kernel matrix."""
 
-    values: Array
-    """(capacity, n)."""
-    slot: Ints
-    """(n,): a row's slot, or -1."""
-    last_used: Ints
-    """(capacity,): the visit that last used it."""
+    values: Array  # (capacity, n)
+    slot: Ints  # (n,): a row's slot, or -1
+    last_used: Ints  # (capacity,): the visit that last used it
 
 
 @dataclass
 class KernelPerceptronPass:
     """One pass: the order of the visits and the results so far."""
 
-    y: AnyArray
-    """Signs, or numbers of more than two classes."""
+    y: AnyArray  # signs, or numbers of more than two classes
     weight: Array
-    factor: Array
-    """A row's step is one of the steps times its factor."""
+    factor: Array  # a row's step is one of the steps times its factor
     order: Ints
-    steps: Array
-    """One per position in the order, or a single one."""
-    visits: int
-    """Number of visits before this pass."""
+    steps: Array  # one per position in the order, or a single one
+    visits: int  # number of visits before this pass
     state: KernelPerceptronState
 
     def __post_init__(self) -> None:
@@ -175,16 +163,11 @@ def gaussian_scan(
 class Changes:
     """What some mistakes change in the scores of all rows."""
 
-    rows: Ints
-    """(m,)."""
-    columns: Ints
-    """(m, 2), -1 for none."""
-    factors: Array
-    """(m, 2)."""
-    slots: Ints
-    """(m,): the slot of the kernel row, or -1."""
-    ready: Ints
-    """(m,): 1 if the slot is filled, 0 if the row must be computed."""
+    rows: Ints  # (m,)
+    columns: Ints  # (m, 2), -1 for none
+    factors: Array  # (m, 2)
+    slots: Ints  # (m,): the slot of the kernel row, or -1
+    ready: Ints  # (m,): 1 if the slot is filled, 0 if the row must be computed
 
 
 def gaussian_update(

@@ -14,12 +14,9 @@ from ._compiled import _loops
 class MulticlassEpochResult(NamedTuple):
     """Result of one pass of dual coordinate ascent, each row measured before its update."""
 
-    n_active: int
-    """Number of rows to visit again, now at the front of ``order``."""
-    gap: float
-    """Part of the visited rows in the duality gap."""
-    violation: float
-    """Sum of the active rows' violations of the optimality conditions."""
+    n_active: int  # number of rows to visit again, now at the front of ``order``
+    gap: float  # part of the visited rows in the duality gap
+    violation: float  # sum of the active rows' violations of the optimality conditions
 
 
 def multiclass_epoch(

@@ -24,12 +24,9 @@ class SvmlightRows(NamedTuple):
 
     X: CsrArrays
     labels: Array
-    left_out: int
-    """Entries of features beyond the last one."""
-    flaw: int
-    """0 if there is none, else one of the numbers above."""
-    at: int
-    """Where the word with the flaw begins in the text."""
+    left_out: int  # entries of features beyond the last one
+    flaw: int  # 0 if there is none, else one of the numbers above
+    at: int  # where the word with the flaw begins in the text
 
 
 def parse_svmlight(text: AnyArray, first_index: int, features: int) -> SvmlightRows:

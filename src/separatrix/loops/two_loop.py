@@ -14,14 +14,10 @@ from ._compiled import _loops
 class CurvaturePair(NamedTuple):
     """A step and the change of the gradient along it."""
 
-    s: Array
-    """The step."""
-    y: Array
-    """The change of the gradient."""
-    sy: float
-    """Their product, above 0."""
-    yy: float
-    """The squared length of the change."""
+    s: Array  # the step
+    y: Array  # the change of the gradient
+    sy: float  # their product, above 0
+    yy: float  # the squared length of the change
 
 
 def two_loop(gradient: Array, pairs: Sequence[CurvaturePair]) -> tuple[Array, float]:

@@ -51,15 +51,12 @@ class Joint(Loss):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Name of the two-class loss."""
         return self.binary.name
 
     def for_classes(self, k: int) -> Loss:
-        """The two-class loss if there are two classes."""
         return self.binary if k == 2 else self
 
     def multiclass(self) -> Loss:
-        """This loss."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +70,6 @@ class Joint(Loss):
 
     @property
     def has_conjugate(self) -> bool:
-        """Whether the two-class loss has one."""
         return self.binary.has_conjugate
 
 
@@ -195,11 +191,7 @@ class Softmax(Joint):
     max_curvature = 0.5
     log_likelihood = True
     dual_range = 0.0, 1.0
-
-    @property
-    def has_curvature(self) -> bool:
-        """Softmax defines its second derivative."""
-        return True
+    has_curvature = True
 
     def steepness(self, mean: float) -> float:
         """1, with respect to the largest difference of scores."""

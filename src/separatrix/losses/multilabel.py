@@ -44,20 +44,16 @@ class MultiLabel(OneVsRest):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Name of the two-class loss."""
         return self.binary.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The two-class loss as a dict, with the multi-label form recorded."""
         return {**self.binary.to_dict(), "multiclass": "multilabel"}
 
     def for_classes(self, k: int) -> Loss:
-        """This loss, for any number of labels."""
         return self
 
     @property
     def homogeneous(self) -> bool:  # type: ignore[override]
-        """Whether the two-class loss is homogeneous."""
         return self.binary.homogeneous
 
     def signs(self, y: AnyArray, scores: Array) -> Array:
@@ -78,7 +74,6 @@ class MultiLabel(OneVsRest):
 
     @property
     def log_probability(self) -> Callable[[Array], Array]:
-        """Logarithm of the probability of each label by itself."""
         own: Any = self.binary
         if hasattr(own, "log_probability"):
             log: Callable[[Array], Array] = own.log_probability
@@ -105,7 +100,7 @@ class WeightedMultiLabel(MultiLabel):
 
     @property
     def max_curvature(self) -> float | None:  # type: ignore[override]
-        """That of the two-class loss, times the largest weight."""
+        """``max_curvature`` of the two-class loss, times the largest weight."""
         own = self.binary.max_curvature
         return None if own is None else own * max(map(max, self.weights))
 
@@ -115,7 +110,7 @@ class WeightedMultiLabel(MultiLabel):
 
     @property
     def side_weights(self) -> Array:
-        """Of the samples without each label and with it, (2, q)."""
+        """Weights of the samples without each label and with it, (2, q)."""
         return np.array(self.weights).T
 
     def column_weights(self, y: AnyArray) -> Array:
@@ -135,25 +130,20 @@ class WeightedMultiLabel(MultiLabel):
         return most * super().steepness(mean / least)
 
     def value(self, y: AnyArray, scores: Array) -> Array:
-        """Weighted sum of the two-class losses over the labels."""
         value: Array = (self.column_weights(y) * self.binary.phi(y * scores)).sum(axis=1)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative of each label's loss."""
         return self.column_weights(y) * super().gradient(y, scores)
 
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
-        """Curvature of each label's loss times V."""
         return self.column_weights(y) * super().curvature_product(y, scores, V)
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
-        """Second derivatives, which are 0 between different labels."""
         curvature = self.column_weights(y) * self.binary.model_curvature(y * scores)
         return lambda a, b: curvature[:, a] if a == b else None
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
-        """Diagonal: second derivatives are 0 between different labels."""
         return np.diag(weight @ (self.column_weights(y) * self.binary.curvature(y * scores)))
 
 

@@ -13,8 +13,7 @@ from ..numeric.types import AnyArray, Array
 from .base import MULTICLASS, Entries, MarginLoss, steepness_of_square
 from .multiclass import Joint
 
-ONE_VS_REST = "one_vs_rest_"
-"""Prefix of loss names that select the one-vs-rest form."""
+ONE_VS_REST = "one_vs_rest_"  # prefix of loss names that select the one-vs-rest form
 
 
 def _of_binary(name: str) -> Any:
@@ -59,7 +58,6 @@ class OneVsRest(Joint):
         return self.binary.name if own else ONE_VS_REST + self.binary.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The two-class loss as a dict, with the one-vs-rest form recorded."""
         return {**self.binary.to_dict(), "multiclass": "one_vs_rest"}
 
     convex = _of_binary("convex")
@@ -74,7 +72,6 @@ class OneVsRest(Joint):
 
     @property
     def column_loss(self) -> MarginLoss:
-        """The two-class loss."""
         return self.binary
 
     def signs(self, y: AnyArray, scores: Array) -> Array:
@@ -91,7 +88,6 @@ class OneVsRest(Joint):
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative of each column's loss."""
         sign = self.signs(y, scores)
         return sign * self.binary.slope(sign * scores)
 

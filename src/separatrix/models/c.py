@@ -131,7 +131,7 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 
 def as_c(formula: Formula) -> str:
     formula.refuse_dates("C")
-    formula.refuse_categories("C")
+    formula.refuse_categories()
     formula.refuse_costs("C")
     k, d = formula.coef.shape
     text = HEAD % (len(formula.columns), len(formula.classes), k)

@@ -23,15 +23,11 @@ class Feature:
     column: int
     kind: Literal["number", "missing", "category"] = "number"
     """The column itself; 1 where it is missing; 1 where it is one of ``values``; else 0."""
-    fill: float | None = None
-    """Replacement for a missing number; None: the score is missing too."""
-    values: tuple[Any, ...] = ()
-    """Categories; None is a missing value."""
-    mean: float | None = None
-    """The mean to subtract, then the scale to divide by; None: skip."""
+    fill: float | None = None  # replacement for a missing number; None: the score is missing too
+    values: tuple[Any, ...] = ()  # categories; None is a missing value
+    mean: float | None = None  # the mean to subtract, then the scale to divide by; None: skip
     scale: float | None = None
-    part: str | None = None
-    """Of a date: which of its parts takes the place of the column."""
+    part: str | None = None  # of a date: which of its parts takes the place of the column
 
 
 def as_read(number: int, column: Column) -> tuple[Type, list[Feature]]:

@@ -35,15 +35,13 @@ class Formula:
     """``margins = coef @ features + intercept``, the classes, and probabilities if defined."""
 
     columns: tuple[str, ...]
-    types: tuple[Type, ...]
-    """Types of the columns: numbers, categories of one type, or dates."""
+    types: tuple[Type, ...]  # types of the columns: numbers, categories of one type, or dates
     features: tuple[Feature, ...]
     coef: Array
     intercept: Array
     classes: AnyArray
     probability: Probability | None
-    cut: float = 0.0
-    """For two classes: the margin from which the larger one is predicted."""
+    cut: float = 0.0  # for two classes: the margin from which the larger one is predicted
     costs: Array | None = None
     """For more: the costs (k, k) whose expected value the predicted class minimises."""
     several: bool = False
@@ -78,13 +76,13 @@ class Formula:
                 "columns of the parts before reading, or use separatrix.save"
             )
 
-    def refuse_categories(self, language: str) -> None:
-        """Raise an error, for a language that supports only numbers."""
+    def refuse_categories(self) -> None:
+        """Raise an error, for C, which supports only numbers."""
         if not self.is_numeric:
             name = next(n for n, t in zip(self.columns, self.types, strict=True) if t != "number")
             raise ValueError(
-                f"the column {name!r} is categorical, and an export to {language} supports "
-                "only numbers: export to 'sql', 'onnx' or 'json'"
+                f"the column {name!r} is categorical, and an export to C supports only "
+                "numbers: export to 'sql', 'onnx' or 'json'"
             )
 
 

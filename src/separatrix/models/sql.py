@@ -22,8 +22,7 @@ from .formula import Formula, digits, signed
 from .sql_dates import value_of, with_parts
 
 MOST_CLASSES = 100  # each is compared with every other
-DATES = "dates_of_column_"
-"""Names of tables of dates begin like this."""
+DATES = "dates_of_column_"  # names of tables of dates begin like this
 LARGEST = "1.7976931348623157e308"
 
 
@@ -123,7 +122,6 @@ def _products(formula: Formula, row: int) -> list[str]:
 
 
 def _value(feature: Feature, formula: Formula) -> str:
-    """The value of a feature."""
     column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
     if feature.part is not None:
         column = value_of(feature.part, f"{DATES}{feature.column}")

@@ -29,10 +29,10 @@ def number(
 
 
 def optional_number(
-    name: str, value: Any, *, least: float = 0.0, most: float = LARGEST_FLOAT, strict: bool = False
+    name: str, value: Any, *, most: float = LARGEST_FLOAT, strict: bool = False
 ) -> float | None:
-    """The same; None switches off what the number limits."""
-    return None if value is None else _number(name, value, least, most, strict, True)
+    """A number of at least 0; None switches off what the number limits."""
+    return None if value is None else _number(name, value, 0.0, most, strict, True)
 
 
 def _number(
@@ -54,9 +54,9 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:
     return _whole(name, value, least, False)
 
 
-def optional_whole(name: str, value: Any, *, least: int = 1) -> int | None:
-    """The same; None switches off what the number limits."""
-    return None if value is None else _whole(name, value, least, True)
+def optional_whole(name: str, value: Any) -> int | None:
+    """A whole number of at least 1; None switches off what the number limits."""
+    return None if value is None else _whole(name, value, 1, True)
 
 
 def _whole(name: str, value: Any, least: int, optional: bool) -> int:

@@ -103,6 +103,13 @@ def at_least_0(name: str, value: Any) -> None:
         _refuse(name, value, "a finite number of 0 or more")
 
 
+def positive(name: str, value: Any) -> None:
+    """Check for a finite number above 0."""
+    real(name, value)
+    if not 0.0 < float(value) < np.inf:
+        _refuse(name, value, "a finite number above 0")
+
+
 def optional(check: Check) -> Check:
     """Check for None, or for a value that passes a check."""
     return lambda name, value: None if value is None else check(name, value)

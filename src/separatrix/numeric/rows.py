@@ -40,7 +40,7 @@ def to_dense(rows: RowArrays) -> Array:
 
 
 def row_nonzeros(rows: RowArrays, i: int) -> tuple[slice | AnyArray, Array]:
-    """Where a row's values stand, and the values."""
+    """The features of a row's values, and the values."""
     if isinstance(rows, CsrArrays):
         at = slice(rows.indptr[i], rows.indptr[i + 1])
         return rows.indices[at], rows.data[at].astype(np.float64)

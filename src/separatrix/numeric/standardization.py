@@ -64,7 +64,7 @@ class Standardization:
         return self if mean is self.mean else Standardization(mean, scale)
 
     def of_features(self, at: Ints) -> Standardization:
-        """That of some features, and of the bias."""
+        """The standardization of some features, and of the bias."""
         return Standardization(self.mean[at], self.scale[np.append(at, -1)])
 
     def rows(self, rows: AnyArray, dtype: DTypeLike = np.float64) -> Array:

@@ -13,11 +13,9 @@ EPS = float(np.finfo(float).eps)
 """Distance from 1 to the next float: twice the relative error of one rounding."""
 
 LARGEST_FLOAT = float(np.finfo(float).max)
-SMALLEST_NORMAL = float(np.finfo(float).tiny)
-"""Smaller floats have fewer digits."""
+SMALLEST_NORMAL = float(np.finfo(float).tiny)  # smaller floats have fewer digits
 SMALLEST_FLOAT = 5e-324
-VANISHING = 1e-140
-"""The square of a smaller number says nothing any more."""
+VANISHING = 1e-140  # the square of a smaller number says nothing any more
 
 SAFE_DIVISOR = 1e-300
 """Replaces 0 below a fraction whose numerator is 0 too: the quotient stays finite."""

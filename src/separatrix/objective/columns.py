@@ -19,14 +19,10 @@ class FeatureColumns:
     Sparse ones are not centred.
     """
 
-    X: HostRows
-    """The rows, (n, d)."""
-    means: Array
-    """The subtracted mean of every feature."""
-    features: Ints
-    """The feature numbers, in increasing order."""
-    rows: HostRows
-    """One row per feature, (m, n)."""
+    X: HostRows  # the rows, (n, d)
+    means: Array  # the subtracted mean of every feature
+    features: Ints  # the feature numbers, in increasing order
+    rows: HostRows  # one row per feature, (m, n)
 
     @classmethod
     def of(cls, source: InMemory, means: Array | None) -> FeatureColumns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .objective import Objective
 from .thresholds import (
-    DEAR,
+    ENOUGH_ROWS,
     FEWEST_PER_FEATURE,
     SAMPLE_COST,
     SAMPLE_PER_FEATURE,
@@ -19,6 +19,6 @@ def hessian_sample(objective: Objective, max_features: int) -> Objective | None:
     if not loss.has_curvature or not loss.convex or d > max_features:
         return None
     share = min(SAMPLE_SHARE, SAMPLE_COST / d)
-    most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
+    most = max(FEWEST_PER_FEATURE * d, int(ENOUGH_ROWS / d * source.n_rows))
     least = min(SAMPLE_PER_FEATURE * d, most)
     return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))

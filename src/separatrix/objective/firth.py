@@ -65,7 +65,6 @@ class FirthLikelihood:
         return float(np.sum(np.log(self.standardization.scale[: self.size])))
 
     def information(self, u: Array) -> Array:
-        """I at u."""
         return self._sums(u)[2]
 
     def _sums(self, u: Array) -> tuple[float, float, Array]:
@@ -93,12 +92,10 @@ class FirthPoint(NamedTuple):
     """The penalised likelihood at some variables."""
 
     u: Array
-    value: float
-    """The negative penalised log-likelihood, for the features as given."""
+    value: float  # the negative penalised log-likelihood, for the features as given
     mistakes: float
     information: Array
-    factor: Array
-    """R with I = R'R, upper triangular."""
+    factor: Array  # R with I = R'R, upper triangular
 
 
 def standardized_parts(
@@ -125,7 +122,6 @@ class Information(Sum[tuple[float, float, Array]]):
     standardization: Standardization
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        """In one read of the rows."""
         p = len(self.u)
         loss, mistakes, information = 0.0, 0.0, np.zeros((p, p))
         for z, offset, y, weight in standardized_parts(block, self.standardization, p):
@@ -144,11 +140,9 @@ class FirthScore(Sum[tuple[Array]]):
 
     u: Array
     standardization: Standardization
-    inverse: Array
-    """R^-1 with I = R'R at u."""
+    inverse: Array  # R^-1 with I = R'R at u
 
     def of(self, block: Block) -> tuple[Array]:
-        """In one read of the rows."""
         score = np.zeros(len(self.u))
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
             s, q = z @ self.u + offset, z @ self.inverse
@@ -166,7 +160,6 @@ class ShiftedSlopes(Sum[tuple[float, float]]):
     shift: float
 
     def of(self, block: Block) -> tuple[float, float]:
-        """In one read of the rows."""
         first = second = 0.0
         for z, offset, y, weight in standardized_parts(block, self.standardization, len(self.u)):
             s = z @ self.u + offset + self.shift

@@ -43,12 +43,9 @@ class ClassSums(NamedTuple):
 class OffsetTotals(NamedTuple):
     """Weighted sums of an offset over rows, (k,): one per column of scores."""
 
-    own: Array
-    """Over the rows of the column's class or label; for two classes of the larger one."""
-    total: Array
-    """Over all rows."""
-    squares: Array
-    """Of squares, over all rows."""
+    own: Array  # over the rows of the column's class or label; for two classes of the larger one
+    total: Array  # over all rows
+    squares: Array  # of squares, over all rows
 
     @classmethod
     def of(cls, source: Source) -> OffsetTotals:

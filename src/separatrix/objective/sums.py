@@ -54,7 +54,6 @@ class Value(Sum[tuple[float, float]]):
     W: Array
 
     def of(self, block: Block) -> tuple[float, float]:
-        """In one read of the rows."""
         return block.rows.value_gradient(block.y, self.loss, self.W, block.weight)
 
 
@@ -70,7 +69,6 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
     """Sum dense float32 rows in float32: accurate to about six digits, and twice as fast."""
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        """In one read of the rows."""
         # Not zeros_like on the host: the loops need C order.
         on_host = isinstance(self.W, np.ndarray)
         gradient = np.zeros(self.W.shape) if on_host else np.zeros_like(self.W)
@@ -81,7 +79,6 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
 
     @property
     def by_blocks(self) -> bool:
-        """Whether the loss is compiled."""
         return loops.compiled(self.loss) is not None
 
     def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:
@@ -146,8 +143,7 @@ class WorkingHessian(Sum[tuple[Array]]):
     loss: Loss
     W: Array
     features: Ints
-    standardization: Standardization
-    """The standardization of these features."""
+    standardization: Standardization  # the standardization of these features
 
     def of(self, block: Block) -> tuple[Array]:
         """In two reads of the block."""
@@ -229,8 +225,7 @@ class Gram(Sum[tuple[Array]]):
     few_numbers = True
 
     standardization: Standardization
-    batch_rows: int | None = None
-    """Rows at a time if threads are to share its tiles; else None."""
+    batch_rows: int | None = None  # rows at a time if threads are to share its tiles; else None
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
@@ -286,8 +281,7 @@ class LabelMomentSums(Sum[tuple[Array, Array, Array, Array]]):
 class OffsetSums(Sum[tuple[Array, Array, Array]]):
     """Weighted sums of the offset: over the rows of each class or label, all, and of squares."""
 
-    columns: int
-    """Number of scores of a row."""
+    columns: int  # number of scores of a row
 
     def of(self, block: Block) -> tuple[Array, Array, Array]:
         """(k,) each."""

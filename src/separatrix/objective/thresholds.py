@@ -19,7 +19,7 @@ SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 than one evaluation of all rows.
 
 Measured: logistic-correlated-tall-32, 1.53; logistic-correlated-tall, 1.52."""
-DEAR, FEWEST_PER_FEATURE = 200.0, 3
+ENOUGH_ROWS, FEWEST_PER_FEATURE = 200.0, 3
 """If ten rows per feature are more than 200 / d of all rows, 200 / d are enough, but at least
 three per feature: each evaluation brings J nearer by the number of rows per feature.
 

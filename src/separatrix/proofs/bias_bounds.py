@@ -28,8 +28,7 @@ from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array, Ints
 
 Slope = Callable[[Array], Array]
-SLOPE_SUMS = 64 * EPS
-"""Relative error of a pairwise sum of slopes, with a few roundings each."""
+SLOPE_SUMS = 64 * EPS  # relative error of a pairwise sum of slopes, with a few roundings each
 PRECISION = 0.02  # of the mean slack: to which a root is located
 MOST_DOUBLINGS = 200  # of a step away from the start, before a bound is given up
 MOST_SHIFT = 500.0  # of biases of softmax: beyond, probabilities underflow

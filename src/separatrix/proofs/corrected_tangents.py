@@ -20,14 +20,11 @@ NEARBY = 2.0  # added to the logarithm of an alpha that may still change by up t
 class Corrected(NamedTuple):
     """Corrected dual variables, (n, k); a margin loss has one column."""
 
-    conjugates: Array
-    """(n,); infinite or NaN where an alpha is outside its range."""
-    slopes: Array
-    """Derivatives with respect to the scores."""
+    conjugates: Array  # (n,); infinite or NaN where an alpha is outside its range
+    slopes: Array  # derivatives with respect to the scores
     distances: Array
     """From the dual variable to the nearest end of its range; infinite if the range has no end."""
-    curvatures: Array
-    """phi'', the weight of the correction."""
+    curvatures: Array  # phi'', the weight of the correction
     conjugate_slopes: Array
     """Bounds on the absolute derivative of the conjugate near the dual variable."""
 
@@ -55,7 +52,7 @@ class CorrectedTangents(Sum[Sums]):
             found = corrected(self.loss, block.y, scores, turn)
             conjugates, sizes, steepness = of_scores(found, rows.offset)
             share = np.sqrt(weight[:, None] / self.weight_sum / found.curvatures)
-            rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
+            slack = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
             steep = np.sum(steepness * np.sqrt(found.curvatures), axis=1)
         coefficients = np.where(present[:, None], weight[:, None] * found.slopes, 0.0)
         gradient = Pair(*rows.compensated_transpose_product(coefficients))
@@ -64,7 +61,7 @@ class CorrectedTangents(Sum[Sums]):
             float(weight @ conjugates[present]),
             float(weight @ sizes[present]),
             gradient,
-            [np.min(rooms, axis=0, initial=np.inf)],
+            [np.min(slack, axis=0, initial=np.inf)],
             float(weight @ steep[present] ** 2),
             [np.min(found.distances[present], axis=0, initial=np.inf)],
         )

@@ -26,12 +26,9 @@ class CrammerSingerDualLoss(DualLoss):
     """
 
     columns: int
-    own: Array
-    """Weighted sum of (x, 1) over the rows of each class, (k, d + 1)."""
-    own_offset: float = 0.0
-    """Mean of the offset in each row's class."""
-    mean_offset: Array | float = 0.0
-    """Mean of the offset, (k,)."""
+    own: Array  # weighted sum of (x, 1) over the rows of each class, (k, d + 1)
+    own_offset: float = 0.0  # mean of the offset in each row's class
+    mean_offset: Array | float = 0.0  # mean of the offset, (k,)
 
     @property
     def groups(self) -> int:  # type: ignore[override]

@@ -44,6 +44,7 @@ def has_least_curvature(loss: MarginLoss) -> bool:
 
 def least_curvature(loss: MarginLoss, margins: Array, within: Array) -> Array:
     """The smallest second derivative at margins that differ by at most ``within``."""
+    # A second derivative that falls with the margin is smallest at the upper end.
     if loss.falling_curvature:
         return loss.curvature(margins + within)
     curvature = loss.curvature(margins)
@@ -57,8 +58,7 @@ class CurvatureBall:
     ball: WeightBall
     bias_unit: float
     """The feature of every row that the bias multiplies, in these units; 0 without a bias."""
-    factors: Array
-    """Lower triangular, (k, m, m): their squares are at most H, including rounding."""
+    factors: Array  # lower triangular, (k, m, m): their squares are at most H, including rounding
 
     def deviations(self, X: Any) -> Array:
         """How far the scores of rows can be from those at the minimum, (n, k)."""

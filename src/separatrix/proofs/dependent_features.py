@@ -34,14 +34,13 @@ class Basis(NamedTuple):
 
     kept: AnyArray
     """Indices among the free features and the bias; the others are combinations of these."""
-    exact: bool
-    """Whether they are exact combinations."""
+    exact: bool  # whether they are exact combinations
 
 
 def independent(
     units: GivenUnits, hessian: Array, own: Standardization, free: Ints
 ) -> Basis | None:
-    """Those of the free features and the bias, given their second derivative ``own``."""
+    """Combinations of the free features and the bias, given their second derivative ``own``."""
     objective, diagonal = units.objective, np.diag(hessian)
     kept = np.ones(len(hessian), dtype=np.bool_)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -77,10 +76,8 @@ class Violations(Sum[tuple[int, int]]):
     Integer coefficients refer to the features as stored.
     """
 
-    V: Array
-    """The combinations, (m, d + 1), up to a factor."""
-    ones: Ints
-    """For each, a feature whose coefficient is 1."""
+    V: Array  # the combinations, (m, d + 1), up to a factor
+    ones: Ints  # for each, a feature whose coefficient is 1
 
     def of(self, block: Block) -> tuple[int, int]:
         rows, V = block.rows.underlying(self.V)

@@ -27,10 +27,8 @@ from ..numeric.types import AnyArray, Array
 class DualSums(NamedTuple):
     """Weighted sums over rows that determine the bound."""
 
-    weighted_rows: Array
-    """Sums of alpha * (x, 1), one row per group."""
-    neg_conjugates: Array
-    """Sums of -phi*(-alpha), one per group."""
+    weighted_rows: Array  # sums of alpha * (x, 1), one row per group
+    neg_conjugates: Array  # sums of -phi*(-alpha), one per group
 
     def plus(self, other: DualSums) -> DualSums:
         return DualSums(
@@ -41,10 +39,8 @@ class DualSums(NamedTuple):
 class DualLoss(ABC):
     """Dual operations of a loss. Arrays of alpha have one row per sample."""
 
-    columns: int
-    """Number of alphas per sample."""
-    groups: int
-    """Number of groups over which samples are summed."""
+    columns: int  # number of alphas per sample
+    groups: int  # number of groups over which samples are summed
 
     @property
     def nonsmooth(self) -> bool:

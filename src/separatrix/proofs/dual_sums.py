@@ -73,8 +73,7 @@ class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
     loss: Loss
     dual_loss: DualLoss
     W: Array
-    left_out: Ints
-    """Sorted indices of rows whose tangents are skipped."""
+    left_out: Ints  # sorted indices of rows whose tangents are skipped
 
     def of(self, block: Block) -> tuple[float, Array, Array, list[Array]]:
         s, c = scores_of(block, self.W), block.weights

@@ -107,26 +107,17 @@ def has_minimum(units: GivenUnits, W: Array) -> bool | None:
 class Correction(NamedTuple):
     """Properties of the corrected alphas."""
 
-    conjugate: float
-    """Mean of phi*; infinite or NaN if an alpha is outside its range."""
-    conjugate_size: float
-    """Mean of the absolute values of phi*."""
-    gradient: Array
-    """Mean of ``-alpha * y * x``, (k, d + 1)."""
-    room: Array
-    """By column: the imbalance at which an alpha would leave its range."""
-    imbalance: Array
-    """By column: the imbalance there may be, including rounding."""
-    steepness: float
-    """Derivative of the mean conjugate with respect to the imbalance."""
-    balanced: bool
-    """Whether the imbalance of every sum is within rounding."""
+    conjugate: float  # mean of phi*; infinite or NaN if an alpha is outside its range
+    conjugate_size: float  # mean of the absolute values of phi*
+    gradient: Array  # mean of ``-alpha * y * x``, (k, d + 1)
+    room: Array  # by column: the imbalance at which an alpha would leave its range
+    imbalance: Array  # by column: the imbalance there may be, including rounding
+    steepness: float  # derivative of the mean conjugate with respect to the imbalance
+    balanced: bool  # whether the imbalance of every sum is within rounding
     inside: bool
     """Whether no alpha is at an end of its range; for large margins they underflow to 0."""
-    exact: bool
-    """Whether redundant features are exact combinations of others."""
-    step: Array
-    """Newton step used to correct the slopes."""
+    exact: bool  # whether redundant features are exact combinations of others
+    step: Array  # Newton step used to correct the slopes
 
     @property
     def is_feasible(self) -> bool:
@@ -154,7 +145,7 @@ def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None
     step = np.zeros_like(W)
     step[:, some] = own.to_weights(u)
     asked = CorrectedTangents(objective.loss, W, step, C)
-    conjugates, sizes, sums, rooms, squares, distances = objective.source.total(asked)
+    conjugates, sizes, sums, slack, squares, distances = objective.source.total(asked)
     gradient = (sums.high + sums.low) / C
     if not objective.intercept:
         gradient[:, -1] = 0.0
@@ -170,7 +161,7 @@ def correction(units: GivenUnits, W: Array, at: Evaluation) -> Correction | None
     if basis is not None and basis.exact:
         imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
     return Correction(
-        conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,
+        conjugates / C, sizes / C, gradient, np.min(slack, axis=0), imbalance,
         float(np.sqrt(squares / C)), bool(np.all(balanced)), bool(np.min(distances) > 0.0),
         basis is not None and basis.exact, step,
     )  # fmt: skip

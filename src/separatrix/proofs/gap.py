@@ -54,52 +54,37 @@ class GapTracker:
     """
 
     objective: Objective
-    tol: float
-    """The gap to reach, relative to J."""
-    ascent: StartAscent
-    """For a loss with a kink: maximises the dual over some rows."""
-    of_average: bool = False
-    """Whether to track the averaged weights of a run, if it has them."""
-    lower_bound: float = 0.0
-    """Lower bound on J; initially 0, because no loss here is negative."""
-    unrounded_bound: float = 0.0
-    """The same bound without an allowance for rounding."""
+    tol: float  # the gap to reach, relative to J
+    ascent: StartAscent  # for a loss with a kink: maximises the dual over some rows
+    of_average: bool = False  # whether to track the averaged weights of a run, if it has them
+    lower_bound: float = 0.0  # lower bound on J; initially 0, because no loss here is negative
+    unrounded_bound: float = 0.0  # the same bound without an allowance for rounding
     dual: Array | None = None
     """Where the lower bound was found, for a sparse penalty: see ``LowerBound``."""
-    iteration: int = 0
-    """The last pass seen."""
-    evaluated: int = 0
-    """The last pass whose weights were evaluated, and J there."""
+    iteration: int = 0  # the last pass seen
+    evaluated: int = 0  # the last pass whose weights were evaluated, and J there
     value: float = np.inf
-    error: float = 0.0
-    """Rounding error of J there."""
-    stale: int = 0
-    """Consecutive proofs that lowered neither J nor the gap."""
+    error: float = 0.0  # rounding error of J there
+    stale: int = 0  # consecutive proofs that lowered neither J nor the gap
     best: tuple[float, float] = (np.inf, np.inf)
     mark: tuple[int, float] = (0, np.inf)
     """The pass since which solver bounds have hardly reduced the gap, and that gap."""
     halt: tuple[int, float, float] = (0, np.inf, np.inf)
     """The pass since which neither J nor the gap has fallen noticeably, and both there."""
-    reads: int = 0
-    """Remaining reads of the data that proofs may make."""
-    due: int = 0
-    """The pass from which an expensive proof for a loss with a kink pays off."""
+    reads: int = 0  # remaining reads of the data that proofs may make
+    due: int = 0  # the pass from which an expensive proof for a loss with a kink pays off
     bias_miss: float = 1.0
     """By how much the last step in the biases alone left a larger gap than was expected."""
-    hopeful: float = np.inf
-    """Largest predicted decrease at which a sampled bound is tried."""
+    hopeful: float = np.inf  # largest predicted decrease at which a sampled bound is tried
     exact_due: int = 0
     """Largest predicted decrease at which sums in twice the working precision are used."""
     unforced: dict[str, Any] | None = None
     """The state before a proof that was made only because no pass was to follow."""
-    units: GivenUnits | None = None
-    """Units of the returned weights; None: those of the objective."""
+    units: GivenUnits | None = None  # units of the returned weights; None: those of the objective
     of_sums: float = 0.0
     """Rounding error of sums over all rows at the last evaluated weights: of the sums themselves"""
-    of_rows: float = 0.0
-    """and of standardised rows."""
-    exactly: bool = False
-    """Whether those sums used twice the working precision."""
+    of_rows: float = 0.0  # and of standardised rows
+    exactly: bool = False  # whether those sums used twice the working precision
 
     def __post_init__(self) -> None:
         self.given = GivenUnits(self.objective) if self.units is None else self.units
@@ -302,7 +287,7 @@ class GapTracker:
         enough = max(self.tol, LEAST) * at.value
         if not remains <= self.hopeful or self.reads < SAMPLED_READS:
             return
-        soon = self.gap**2 <= enough * self.best[1] < np.inf
+        soon = self.gap * self.gap <= enough * self.best[1] < np.inf
         sample = promising_sample(self.objective, remains, enough, costly=not soon)
         if sample is None:
             return

@@ -28,15 +28,13 @@ from .weight_ball import WeightBall, with_all_features
 ROOT_2 = math.sqrt(2.0) * (1.0 + EPS)
 FEW_ROUNDINGS = 16 * EPS
 """Of sums of a few terms and of a probability, relative to the absolute values of the terms."""
-UNDECIDED = -1
-"""In place of the number of a class."""
+UNDECIDED = -1  # in place of the number of a class
 
 
 class ScoreBounds(NamedTuple):
     """Bounds on the scores of some rows at the exact minimum."""
 
-    low: Array
-    """(n, k)."""
+    low: Array  # (n, k)
     high: Array
     lead: Array
     """With several classes: bounds on the score of each less the largest of the others, (n, k)."""
@@ -44,8 +42,7 @@ class ScoreBounds(NamedTuple):
     """Bounds on the scores at the same distance in all classes: a difference of two scores is at
     least ``lower[:, a] - upper[:, b] - apart``. In joint losses up to a constant for each row."""
     upper: Array
-    apart: Array
-    """(n,)."""
+    apart: Array  # (n,)
 
     def numbers(self, threshold: float = 0.0) -> Ints:
         """The class that the minimum predicts, or ``UNDECIDED``, (n,).
@@ -63,22 +60,17 @@ class ScoreBounds(NamedTuple):
 class PredictionBounds:
     """What bounds the scores of the exact minimum, for the features as given."""
 
-    weights: Array
-    """Weights of the fit, (k, d)."""
-    centre: Array
-    """The mean row, (d,); zeros without an intercept."""
-    reach: Array
-    """``1 / sqrt(l2_j)``, (d,); 0 for a weight that is 0 in the fit and at the minimum."""
+    weights: Array  # weights of the fit, (k, d)
+    centre: Array  # the mean row, (d,); zeros without an intercept
+    reach: Array  # ``1 / sqrt(l2_j)``, (d,); 0 for a weight that is 0 in the fit and at the minimum
     radius: float
     """The root of the duality gap: the weights differ by at most this, in units of the reach."""
     bias_low: Array
     """Bounds on ``b + w.centre`` of the minimum, (k,). In joint losses, these bound differences of
     two classes: ``bias_low[a] - bias_high[b]`` is the smallest that is possible."""
     bias_high: Array
-    joint: bool
-    """Whether the loss depends only on differences of scores."""
-    bias: Array
-    """``b + w.centre`` of the fit, (k,)."""
+    joint: bool  # whether the loss depends only on differences of scores
+    bias: Array  # ``b + w.centre`` of the fit, (k,)
     bias_rounding: Array
     factors: Array | None = None
     """For losses with a second derivative: factors of a bound on that of J, (k, m, m); see

@@ -141,8 +141,7 @@ class ExactMistakes(Sum[tuple[float]]):
 
     loss: Loss
     W: Array
-    low: Array | None = None
-    """Low part of W, for weights in twice the working precision."""
+    low: Array | None = None  # low part of W, for weights in twice the working precision
 
     def of(self, block: Block) -> tuple[float]:
         if (sums := _exact_sums(block, self.loss, self.W, self.low)) is not None:
@@ -157,8 +156,7 @@ class ExactValue(Sum[tuple[float]]):
 
     loss: Loss
     W: Array
-    low: Array | None = None
-    """Low part of W, for weights in twice the working precision."""
+    low: Array | None = None  # low part of W, for weights in twice the working precision
 
     def of(self, block: Block) -> tuple[float]:
         if (sums := _exact_sums(block, self.loss, self.W, self.low)) is not None:
@@ -199,10 +197,8 @@ class Tangents(NamedTuple):
     """J at some weights, and the exact tangents of the rows' losses there."""
 
     value: float
-    gradient: Array
-    """Gradient of J if the tangents had its slopes."""
-    conjugate: float
-    """Mean of phi*(-alpha)."""
+    gradient: Array  # gradient of J if the tangents had its slopes
+    conjugate: float  # mean of phi*(-alpha)
 
 
 @dataclass
@@ -230,8 +226,7 @@ class ExactTangents(Sum[tuple[float, float, Pair]]):
     W: Array
     alpha: Array | None = None
     """Minus the slope of every row of the source (n, 1); None: the slopes at W."""
-    low: Array | None = None
-    """Low part of W, for weights in twice the working precision."""
+    low: Array | None = None  # low part of W, for weights in twice the working precision
 
     def of(self, block: Block) -> tuple[float, float, Pair]:
         loss = self.loss

@@ -100,12 +100,10 @@ class SampledBound:
     sample: Objective
     W: Array
     at: Evaluation
-    variables: Variables
-    """Variables in which J has curvature about 1."""
+    variables: Variables  # variables in which J has curvature about 1
     bound: float = 0.0
     allowance: float = 0.0
-    reads: float = 0.0
-    """Reads of the data that it took."""
+    reads: float = 0.0  # reads of the data that it took
     U: Array = field(init=False)
     then: Evaluation = field(init=False)
 

@@ -48,7 +48,6 @@ class PenaltyAt(NamedTuple):
 
     @classmethod
     def of(cls, objective: Objective, W: Array) -> PenaltyAt:
-        """At W."""
         return cls(objective.penalty.value(W), objective.penalty.gradient(W))
 
 
@@ -56,8 +55,7 @@ class LowerBound(NamedTuple):
     """A lower bound on J over all weights."""
 
     value: float
-    allowance: float
-    """Rounding error: how much too high the bound may be."""
+    allowance: float  # rounding error: how much too high the bound may be
     dual: Array | None = None
     """``-mean of alpha * y * x`` of the dual variables that prove it, up to the sign: (k, d)."""
 
@@ -199,12 +197,9 @@ class Mixtures(NamedTuple):
     """
 
     shares: list[float]
-    levels: list[float]
-    """For each share, the mean conjugate of the class-wise alphas."""
-    missing: Array | float
-    """(k, d): what the gradient of the rows' alphas lacks."""
-    rest: Array | float
-    """What the class-wise alphas add to that, times their share."""
+    levels: list[float]  # for each share, the mean conjugate of the class-wise alphas
+    missing: Array | float  # (k, d): what the gradient of the rows' alphas lacks
+    rest: Array | float  # what the class-wise alphas add to that, times their share
 
     def mixed(self, G: Array, share: float) -> Array:
         """The gradient at a share, from the gradient of the rows' alphas."""

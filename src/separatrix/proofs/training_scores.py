@@ -63,10 +63,9 @@ def why_unbounded(loss: Loss, penalty: Penalty) -> str:
 
 
 class TrainingScores(NamedTuple):
-    """Of rows with a positive weight."""
+    """Scores of the rows with a positive weight."""
 
-    values: Array
-    """``w.(x - c)`` plus the offset, (n, k)."""
+    values: Array  # ``w.(x - c)`` plus the offset, (n, k)
     rounding: Array
     spread: Array
     y: AnyArray
@@ -91,7 +90,6 @@ class ScoresInBall(Sum[tuple[Any, ...]]):
     ball: WeightBall
 
     def of(self, block: Block) -> tuple[list[Any], ...]:
-        """Of one block."""
         return tuple([each] for each in _of_block(self.ball, block)[1])
 
 
@@ -103,11 +101,10 @@ class LeastCurvature(Sum[tuple[Array, float, float]]):
     """
 
     loss: Loss
-    bounds: PredictionBounds
-    """With the factors of another bound, if there is one."""
+    bounds: PredictionBounds  # with the factors of another bound, if there is one
 
     def of(self, block: Block) -> tuple[Array, float, float]:
-        """Of one block: (k, m, m)."""
+        """The sum over one block: (k, m, m)."""
         found, column = self.bounds, self.loss.column_loss
         assert column is not None
         X, rows = _of_block(found.ball, block)
@@ -136,12 +133,9 @@ class FittedWeights:
     """A fit of which predictions are to be bounded, in the units of the rows as given."""
 
     loss: Loss
-    source: Source
-    """The rows, labels and weights of the fit, not standardised."""
-    W: Array
-    """(k, d + 1), bias last."""
-    reach: Array
-    """``1 / sqrt(l2_j)``, (d,)."""
+    source: Source  # the rows, labels and weights of the fit, not standardised
+    W: Array  # (k, d + 1), bias last
+    reach: Array  # ``1 / sqrt(l2_j)``, (d,)
     intercept: bool
 
     @classmethod

@@ -64,8 +64,7 @@ class GivenUnits:
     objective: Objective
     features: FeatureMap | None = None
     """Map from the given features to those of the objective; None: they are the same."""
-    given: Source | None = None
-    """The rows before standardisation; None: not standardised."""
+    given: Source | None = None  # the rows before standardisation; None: not standardised
 
     @property
     def standardization(self) -> Standardization | None:
@@ -74,7 +73,6 @@ class GivenUnits:
 
     @property
     def without_offset(self) -> GivenUnits:
-        """The same rows without an offset."""
         given = None if self.given is None else self.given.without_offset
         return GivenUnits(self.objective.without_offset, self.features, given)
 

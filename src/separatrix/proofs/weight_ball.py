@@ -30,12 +30,9 @@ CHUNK = 1 << 20  # values of dense rows that are copied at a time
 class NearbyScores(NamedTuple):
     """Centred scores of some rows."""
 
-    values: Array
-    """``w.(x - c)`` of every class, (n, k)."""
-    rounding: Array
-    """Bound on the rounding error of each, (n, k)."""
-    spread: Array
-    """Bound on ``(w - w*).(x - c)`` for weights of one class in the ball, (n,)."""
+    values: Array  # ``w.(x - c)`` of every class, (n, k)
+    rounding: Array  # bound on the rounding error of each, (n, k)
+    spread: Array  # bound on ``(w - w*).(x - c)`` for weights of one class in the ball, (n,)
 
 
 @dataclass(frozen=True)
@@ -43,14 +40,12 @@ class WeightBall:
     """Weights (k, d), and how far the exact minimum can be from them."""
 
     weights: Array
-    centre: Array
-    """c, (d,)."""
-    reach: Array
-    """``1 / sqrt(l2_j)``, (d,); 0 for a weight that is known."""
+    centre: Array  # c, (d,)
+    reach: Array  # ``1 / sqrt(l2_j)``, (d,); 0 for a weight that is known
     radius: float
 
     def scores(self, X: Any) -> NearbyScores:
-        """Of rows in an array or a CSR matrix."""
+        """Scores of rows in an array or a CSR matrix."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             if sp.issparse(X):
                 return self._finite(*self._of_sparse(X))

@@ -23,10 +23,7 @@ class CsrRows(CsrArrays, HostRows):
     """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so blocks need no copy."""
 
     __slots__ = ()
-
-    @property
-    def storage(self) -> Storage:
-        return "csr"
+    storage: Storage = "csr"
 
     @property
     def X(self) -> CsrRows:  # noqa: N802
@@ -39,12 +36,10 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def n_values(self) -> int:
-        """Number of values of these rows."""
         return int(self.indptr[-1] - self.indptr[0])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the three arrays."""
         return int(self.data.nbytes + self.indices.nbytes + self.indptr.nbytes)
 
     @property
@@ -53,7 +48,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, on average, with its indices."""
         return (self.data.itemsize + self.indices.itemsize) * self.row_values
 
     @property
@@ -62,7 +56,6 @@ class CsrRows(CsrArrays, HostRows):
 
     @property
     def entries(self) -> slice:
-        """The slice of the values of these rows."""
         return slice(self.indptr[0], self.indptr[-1])
 
     def part(self, start: int, stop: int) -> CsrRows:
@@ -138,12 +131,10 @@ class CsrRows(CsrArrays, HostRows):
         return to_dense(self)
 
     def dense_features(self, start: int, stop: int) -> Array:
-        """Some neighbouring features as a dense array."""
         some: Array = self.as_scipy()[:, start:stop].toarray().astype(np.float64, copy=False)
         return some
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features as a dense array."""
         some: Array = self.as_scipy()[:, at].toarray().astype(np.float64, copy=False)
         return some
 

@@ -32,7 +32,6 @@ class DenseRows(HostRows):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the array."""
         return self.X.dtype
 
     @property
@@ -52,7 +51,6 @@ class DenseRows(HostRows):
         return self.X
 
     def part(self, start: int, stop: int) -> DenseRows:
-        """A view of some rows."""
         return DenseRows(self.X[start:stop])
 
     def take(self, at: Ints) -> DenseRows:
@@ -65,7 +63,6 @@ class DenseRows(HostRows):
         return DenseRows(self.X.take(at, axis=1))
 
     def with_values(self, values: AnyArray) -> DenseRows:
-        """Rows of another array."""
         return DenseRows(values)
 
     def per_feature(self, function: Any, numbers: AnyArray) -> DenseRows:
@@ -89,15 +86,12 @@ class DenseRows(HostRows):
             return DenseRows(np.multiply(away, away, out=away))
 
     def to_dense(self) -> Array:
-        """In float64; copied only from float32."""
         return self.X.astype(np.float64, copy=False)
 
     def dense_features(self, start: int, stop: int) -> Array:
-        """Some neighbouring features, copied."""
         return self.X[:, start:stop].astype(np.float64)
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features, copied."""
         return self.X[:, at].astype(np.float64)
 
     def as_scipy(self) -> csr_array:
@@ -108,7 +102,6 @@ class DenseRows(HostRows):
         return self.X
 
     def row_products(self) -> Array:
-        """All products of two rows, by BLAS."""
         rows = self.to_dense()
         out: Array = rows @ rows.T
         return out
@@ -145,7 +138,6 @@ class DenseRows(HostRows):
 
     @property
     def row_sizes(self) -> Ints:
-        """The number of features, for every row."""
         n, d = self.X.shape
         return np.full(n, d)
 

@@ -24,23 +24,15 @@ class HostRows(Rows, Visits):
     """Rows in arrays in memory. ``X`` is passed to the loops."""
 
     __slots__ = ()
-
-    @property
-    def compiled(self) -> bool:
-        """Yes: they are arrays in memory."""
-        return True
+    compiled = True
+    visitable = True
 
     @property
     def stored(self: H) -> H:
         return self
 
     @property
-    def visitable(self) -> bool:
-        return True
-
-    @property
     def visits(self) -> Visits:
-        """The rows themselves."""
         return self
 
     # ---- storage -----------------------------------------------------------------------------
@@ -116,7 +108,6 @@ class HostRows(Rows, Visits):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the index of a value."""
         return 0
 
     def widened(self: H, n_features: int) -> H:

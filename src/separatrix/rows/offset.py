@@ -56,7 +56,6 @@ class RowsPlusOffset(Rows):
 
     @property
     def visitable(self) -> bool:
-        """Whether the given rows can be visited."""
         return self.given.visitable
 
     @property
@@ -80,7 +79,6 @@ class RowsPlusOffset(Rows):
 
     @property
     def stored(self) -> Rows:
-        """The same offset with rows that are values of their own."""
         rows = self.given.stored
         return self if rows is self.given else with_offset(rows, self._offset)
 
@@ -124,7 +122,6 @@ class RowsPlusOffset(Rows):
 
     @classmethod
     def concatenated(cls, parts: Sequence[RowsPlusOffset]) -> Rows:
-        """Concatenate rows of one storage, and their offsets."""
         given = concatenate_rows([part.given.X for part in parts])
         return with_offset(rows_of(given), np.concatenate([part.offset for part in parts]))
 
@@ -142,15 +139,15 @@ class RowsPlusOffset(Rows):
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """``(rows, 1) W'`` plus the offset, also for several models: weights (m * k, d + 1)."""
         found = self.given.scores(W, out)
-        found += self._beside(len(W))
+        found += self._offset_columns(len(W))
         return found
 
     def compensated_scores(self, W: Array) -> tuple[Array, Array]:
         """The offset is added to twice the working precision, too."""
         high, low = self.given.compensated_scores(W)
-        return pair_difference(high, low, -self._beside(len(W)), NO_LOW_PART)
+        return pair_difference(high, low, -self._offset_columns(len(W)), NO_LOW_PART)
 
-    def _beside(self, columns: int) -> Array:
+    def _offset_columns(self, columns: int) -> Array:
         """The offset for this number of columns of scores."""
         k = self._offset.shape[1]
         return self._offset if columns == k else np.tile(self._offset, columns // k)
@@ -245,5 +242,4 @@ class OffsetVisits(Visits):
         return self.given.multiclass_epoch(y, alpha, lines, order, offset=self.offset, **numbers)
 
     def columns(self, features: Ints, means: Array) -> Any:
-        """Some features, which have no offset."""
         return self.given.columns(features, means)

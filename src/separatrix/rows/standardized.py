@@ -65,7 +65,6 @@ class StandardizedRows(Rows):
 
     @property
     def offset(self) -> Array | None:
-        """That of the given rows."""
         return self.given.offset
 
     @property
@@ -74,7 +73,6 @@ class StandardizedRows(Rows):
         return self if plain is self.given else self._of(plain)
 
     def with_own_offset(self, offset: Array) -> StandardizedRows | None:
-        """The given rows may have one where they are."""
         given = self.given.with_own_offset(offset)
         return None if given is None else self._of(given)
 
@@ -82,17 +80,14 @@ class StandardizedRows(Rows):
         return StandardizedRows(given, self.standardizer, self.weight)
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
-        """Where those of the given rows live."""
         return self.given.vectors_of(shape)
 
     @property
     def visitable(self) -> bool:
-        """Whether the given rows can be visited."""
         return self.given.visitable
 
     @property
     def visits(self) -> Visits:
-        """Visits to a copy; TypeError if the storage of the given rows does not allow them."""
         return self.given.visits if self.stored is self else host_rows_of(self)
 
     @property
@@ -101,21 +96,17 @@ class StandardizedRows(Rows):
 
     @property
     def on_threads(self) -> bool:
-        """Whether threads may share sums over the given rows."""
         return self.given.on_threads
 
     def keep(self, *values: AnyArray | None) -> None:
-        """Announce labels and weights to the given rows."""
         self.given.keep(*values)
 
     def home(self) -> HostRows:
-        """A standardised copy in main memory; TypeError if the given rows allow none."""
         return self.standardizer.copied(self.given.home(), self.weight, dtype=self.dtype)
 
     def class_curvature(
         self, y: AnyArray, loss: Loss, W: Array, weight: Array | None, of: int | None
     ) -> Array | None:
-        """By the given rows: the scores are the same."""
         V = self._in_space_of(W).to_weights(W)
         return self.given.class_curvature(y, loss, V, weight, of)
 
@@ -131,7 +122,6 @@ class StandardizedRows(Rows):
     def curvature_sum(
         self, y: AnyArray, loss: Loss, W: Array, weight: Array | None
     ) -> Array | None:
-        """By the given rows: the scores are the same."""
         V = self._in_space_of(W).to_weights(W)
         return self.given.curvature_sum(y, loss, V, weight)
 
@@ -141,7 +131,6 @@ class StandardizedRows(Rows):
 
     @property
     def rounding(self) -> float:
-        """Relative error of the sums over the given rows."""
         return self.given.rounding
 
     @property
@@ -181,7 +170,6 @@ class StandardizedRows(Rows):
         return StandardizedRows(self.given.part(start, stop), self.standardizer, weight)
 
     def take(self, at: Ints) -> Rows:
-        """A standardised copy of some rows, in the order given."""
         weight = None if self.weight is None else self.weight[at]
         return StandardizedRows(self.given.take(at), self.standardizer, weight).stored
 
@@ -200,7 +188,6 @@ class StandardizedRows(Rows):
         return StandardizedRows(self.given.take_features(at), Standardizer(some), self.weight)
 
     def absolute(self) -> HostRows:
-        """A standardised copy with absolute values."""
         return host_rows_of(self).absolute()
 
     def features_as_dense(self, at: Ints) -> Array:
@@ -210,7 +197,6 @@ class StandardizedRows(Rows):
         return z
 
     def to_dense(self) -> Array:
-        """A standardised copy as an array."""
         return host_rows_of(self).to_dense()
 
     def underlying(self, W: Array) -> tuple[Rows, Array]:
@@ -265,17 +251,14 @@ class StandardizedRows(Rows):
         return self.standardization.in_space(self.vectors_of(W.shape).asarray)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
-        """Scores of the given rows by converted weights."""
         return self.given.scores(self._in_space_of(W).to_weights(W), out)
 
     def transpose_product(self, coefficients: Array, out: Array) -> None:
-        """The sum of given rows, corrected."""
         of_given = np.zeros(out.shape)
         self.given.transpose_product(coefficients, of_given)
         out += self.standardization.gradient(of_given)
 
     def mean(self) -> Array:
-        """The mean of the given rows, standardised."""
         mean: Array = self.given.mean() - self.standardization.mean
         mean /= self.standardization.scale[:-1]
         return mean
@@ -317,7 +300,6 @@ class StandardizedRows(Rows):
         return exact_gradient(self.standardization, *sums)
 
     def weighted_correct(self, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
-        """Of the given rows by converted weights."""
         self.given.weighted_correct(y, weight, self.standardization.to_weights(W), right)
 
     def max_standardised_norm2(self, weight: Array | None, mean: Array, factor: Array) -> float:
@@ -328,7 +310,6 @@ class StandardizedRows(Rows):
     def standardized(
         self, standardization: Standardization, dtype: DTypeLike = np.float64
     ) -> Array:
-        """One standardisation after the other is one of the given rows."""
         return self.given.standardized(standardization.after(self.standardization), dtype)
 
     def sums_stored_alone(self, standardization: Standardization) -> bool:
@@ -364,5 +345,4 @@ class StandardizedRows(Rows):
         return norms
 
     def row_products(self) -> Array:
-        """From a copy."""
         return host_rows_of(self).row_products()

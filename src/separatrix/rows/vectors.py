@@ -50,21 +50,17 @@ class HostVectors(VectorSpace):
     """NumPy arrays in main memory."""
 
     def asarray(self, v: Array) -> Array:
-        """The array itself."""
         return v
 
     def to_host(self, v: AnyArray) -> AnyArray:
-        """The array itself."""
         return v
 
     def kept(self, v: Array) -> Array:
-        """The array itself."""
         return v
 
     def two_loop(
         self, gradient: Array, pairs: Sequence[loops.CurvaturePair]
     ) -> tuple[Array, float]:
-        """By a compiled loop."""
         return loops.two_loop(gradient, pairs)
 
     def solve_triangular(self, factors: Sequence[AnyArray], right: Array, trans: int) -> Array:

@@ -21,8 +21,7 @@ from ..rows import CsrRows, DenseRows, Rows
 from .rational import Exact, root_bounds, to_lattice
 from .signed_rows import SUMMABLE_POWER, LowMarginRows, Matrix, SignedRows, dense
 
-FEW_ROUNDINGS = 8 * EPS
-"""Relative error that exceeds the effect of several rounded operations."""
+FEW_ROUNDINGS = 8 * EPS  # relative error that exceeds the effect of several rounded operations
 
 
 class Direction(NamedTuple):

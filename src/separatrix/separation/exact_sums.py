@@ -24,11 +24,9 @@ class ExactSum(Sum[tuple[AnyArray]]):
     """The sum of all signed rows, or of selected ones, in Python's integers."""
 
     encoding: SignedRowEncoding
-    chosen: Ints | None
-    """Numbers of signed rows, in ascending order."""
+    chosen: Ints | None  # numbers of signed rows, in ascending order
 
     def of(self, block: Block) -> tuple[AnyArray]:
-        """The sum over one block, in whole numbers of ``2**-1074``."""
         encoding = self.encoding
         rows, k = host_rows_of(block.X), encoding.stacked
         n, d = rows.shape

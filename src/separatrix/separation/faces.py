@@ -34,10 +34,8 @@ class Face(NamedTuple):
     """An exact weak separator."""
 
     weights: Fractions
-    strict: Ints
-    """The rows with margins > 0; all others have margin 0."""
-    least: float
-    """Lower bound on these margins."""
+    strict: Ints  # the rows with margins > 0; all others have margin 0
+    least: float  # lower bound on these margins
 
 
 class FaceSearch(SeparabilitySearch):

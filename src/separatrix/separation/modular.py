@@ -25,10 +25,8 @@ class Echelon(NamedTuple):
     """A matrix after elimination: its first rows are 1 at their own column, 0 at the others'."""
 
     M: Array
-    rows: Ints
-    """Which row of the given matrix stands at each place."""
-    columns: Ints
-    """The column of each of the first rows."""
+    rows: Ints  # which row of the given matrix stands at each place
+    columns: Ints  # the column of each of the first rows
 
 
 def reduced(M: Array, prime: int) -> Array:

@@ -25,12 +25,9 @@ EXACT_SUM = 2.0**53  # floats represent all smaller whole numbers
 class NullSpace(NamedTuple):
     """Vectors of small whole numbers that are orthogonal to some rows, exactly."""
 
-    vectors: sp.csc_array
-    """(D, k); independent."""
-    dependent: Ints
-    """The column of each vector in which it alone is not 0."""
-    complete: bool
-    """Whether these are all: their number is that of the columns less the rank."""
+    vectors: sp.csc_array  # (D, k); independent
+    dependent: Ints  # the column of each vector in which it alone is not 0
+    complete: bool  # whether these are all: their number is that of the columns less the rank
 
 
 def null_space(Z: Matrix) -> NullSpace:

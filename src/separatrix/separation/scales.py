@@ -44,7 +44,6 @@ class Division(BlockMap):
     powers: Ints
 
     def __call__(self, block: Block) -> Block:
-        """The block with scaled features."""
         return block._replace(X=host_rows_of(block.X).per_feature(np.ldexp, -self.powers).X)
 
 

@@ -40,7 +40,6 @@ class SignedRowEncoding:
         return np.where(_counted(block), signs, 0.0)
 
     def present(self, block: Block) -> AnyArray:
-        """Which rows of a block have signed rows."""
         return self.signs(block) != 0.0 if self.stacked == 1 else _counted(block)
 
     def numbers(self, block: Block) -> Ints:

@@ -55,8 +55,7 @@ class SignedRows:
     source: Source
     pair: tuple[int, int] | None = None
     intercept: bool = True
-    sparse: bool = False
-    """Whether rows are gathered as sparse arrays, whatever their length."""
+    sparse: bool = False  # whether rows are gathered as sparse arrays, whatever their length
 
     def __post_init__(self) -> None:
         # An offset is no part of a direction.

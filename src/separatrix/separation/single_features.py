@@ -37,10 +37,8 @@ class Removal(NamedTuple):
     features: Ints
     weights: list[Fraction]
     bias: Fraction
-    least: float
-    """Lower bound on the margins of the rows that it removes."""
-    most: Fraction
-    """Upper bound on the sizes of the margins of all rows."""
+    least: float  # lower bound on the margins of the rows that it removes
+    most: Fraction  # upper bound on the sizes of the margins of all rows
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,7 @@ class Remaining:
     X: Any
     signs: Array
     ids: Ints
-    largest: Array
-    """Largest absolute value of every feature, in all rows."""
+    largest: Array  # largest absolute value of every feature, in all rows
     intercept: bool
 
     @classmethod
@@ -192,7 +189,6 @@ class Remaining:
         return Removal(features[at], weights, bias, face.least, most)
 
     def source(self, features: Ints) -> ArraySource:
-        """These rows, with some of the features."""
         X = self.X if len(features) == self.X.shape[1] else self.X[:, features]
         X = X if sp.issparse(X) else np.ascontiguousarray(X)
         return ArraySource(check_rows(X), self.signs, np.array([-1, 1]))

@@ -94,8 +94,7 @@ class Gather(Sum[tuple[list[RowsLike], list[Array]]]):
     """The x of some rows, and their signs, or the numbers of their classes."""
 
     encoding: SignedRowEncoding
-    rows: Ints
-    """In ascending order."""
+    rows: Ints  # in ascending order
 
     def of(self, block: Block) -> tuple[list[RowsLike], list[Array]]:
         first, last = np.searchsorted(self.rows, [block.start, block.start + len(block.y)])

@@ -24,12 +24,9 @@ from .signed_rows import Matrix, SignedRows, dense
 class SeparatorSpace(NamedTuple):
     """The weights with margin 0 on the boundary."""
 
-    vectors: Array
-    """V, (width, k), of whole numbers."""
-    without_effect: Array
-    """N, (width, k), of whole numbers."""
-    rows: SignedRows
-    """``z V`` of the other rows."""
+    vectors: Array  # V, (width, k), of whole numbers
+    without_effect: Array  # N, (width, k), of whole numbers
+    rows: SignedRows  # ``z V`` of the other rows
 
 
 def weight_space(rows: SignedRows, on: Ints) -> SeparatorSpace | None:

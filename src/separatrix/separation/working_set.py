@@ -21,16 +21,11 @@ MAX_ROUNDS = 200  # of programs, each with rows that the previous one got wrong
 class WorkingSet:
     """Some of the signed rows; grows by those that a direction gets wrong."""
 
-    ids: Ints
-    """Numbers of the rows."""
-    Z: Matrix
-    """The rows themselves."""
-    scaled: Matrix
-    """The rows in the coordinates of the programs, each of length 1."""
-    norms: Array
-    """Their lengths in these coordinates."""
-    coordinates: Coordinates
-    """Fitted to the first rows of the working set, then fixed."""
+    ids: Ints  # numbers of the rows
+    Z: Matrix  # the rows themselves
+    scaled: Matrix  # the rows in the coordinates of the programs, each of length 1
+    norms: Array  # their lengths in these coordinates
+    coordinates: Coordinates  # fitted to the first rows of the working set, then fixed
 
     def __init__(self, rows: SignedRows, budget: ReadBudget | None = None) -> None:
         D = rows.dimension
@@ -57,7 +52,6 @@ class WorkingSet:
         return bool(values > thresholds.SPARSE_SHARE * self.Z.shape[0] * self.rows.dimension)
 
     def add(self, ids: Ints) -> bool:
-        """Add rows to the working set; return whether any of them is new."""
         new = np.setdiff1d(ids, self.ids)
         if len(new) == 0:
             return False

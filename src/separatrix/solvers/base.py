@@ -255,8 +255,7 @@ class Lowest(NamedTuple):
     weights: Array
     objective: float
     mistakes: float
-    start: float
-    """J at the start; not finite if the start is too far away."""
+    start: float  # J at the start; not finite if the start is too far away
 
 
 def finite_start(objective: Objective, W: Array) -> Array:

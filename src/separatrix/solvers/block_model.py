@@ -88,8 +88,7 @@ class BlockModel:
 
     hessian: Array
     order: Ints
-    starts: Ints
-    """Start of each block, and the number of variables."""
+    starts: Ints  # start of each block, and the number of variables
     thresholds: Array
     rotations: list[tuple[Ints, Array]]
     """For each block size: the variables (blocks, size) and the eigenvectors."""

@@ -110,7 +110,6 @@ class CoordinateDescent(Solver):
             )
 
     def expected_state(self, objective: Objective) -> Check:
-        """Shape of the weights."""
         return entries({"weights": array(*objective.shape)})
 
     def steps(
@@ -198,14 +197,12 @@ class Restricted:
 
     loss: MarginLoss
     signs: Array
-    share: Array
-    """Share of each row in the total weight."""
+    share: Array  # share of each row in the total weight
     columns: FeatureColumns
     thresholds: Array
     ridge: Array
     bias: bool
-    offset: Array | None = None
-    """Added to the score of each row, (n,)."""
+    offset: Array | None = None  # added to the score of each row, (n,)
 
     def at(self, u: Array) -> MarginPoint:
         w, curvature = u[:-1], np.empty(len(self.signs))

@@ -24,13 +24,12 @@ from ..proofs.binary_dual import has_dual
 from . import thresholds
 from .base import State
 from .dual import (
-    column_ascents,
     coordinate_ascent,
     predictor_corrector,
     proximal_point,
+    separate_ascents,
     working_set,
 )
-from .dual.column_ascents import Iterates, column_iterates, column_state
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import (
     InteriorPoint,
@@ -39,6 +38,7 @@ from .dual.interior_point import (
     interior_run,
 )
 from .dual.proximal_point import from_zeros, proximal_iterates, proximal_state, start_state
+from .dual.separate_ascents import Iterates, separate_iterates, separate_state
 from .dual.solver import HANDED_ON, DualIterate, DualSolver, kept_text
 from .dual.working_set import working_set_iterates, working_set_state
 from .system_size import affordable, drowns_penalty
@@ -114,8 +114,8 @@ class DualAscent(DualSolver):
 
     def phases(self, objective: Objective) -> dict[str, Check]:
         if has_columns(objective):
-            ascents = column_state(objective, self.phases)
-            return CoordinateAscent().phases(objective) | {column_ascents.PHASE: ascents}
+            ascents = separate_state(objective, self.phases)
+            return CoordinateAscent().phases(objective) | {separate_ascents.PHASE: ascents}
         found = {proximal_point.PHASE: proximal_state(objective)}
         if not isinstance(objective.source, InMemory):
             return found | {working_set.PHASE: working_set_state(objective)}
@@ -168,7 +168,7 @@ def _phases_of_columns(
     def ascent(own: Objective, start: Array, known: State | None) -> Iterates:
         return _phases(own, start, rng, known)
 
-    yield from column_iterates(objective, W, state, columns, ascent)
+    yield from separate_iterates(objective, W, state, columns, ascent)
 
 
 def _phases(

@@ -139,18 +139,15 @@ class GradientDescent(Solver):
 
     @property
     def chooses_step(self) -> bool:
-        """Whether the step was not given."""
         return isinstance(self.learning_rate, str)
 
     @cached_property
     def by_row(self) -> bool:
-        """Whether rows are visited in batches."""
         return self.batch_size is not None
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One pass after another."""
         if not self.by_row:
             if self.learning_rate == "auto" and objective.loss.smooth:
                 return proximal_gradient(objective, W, state, self.average)
@@ -174,7 +171,6 @@ class GradientDescent(Solver):
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One update after another."""
         if not self.by_row:
             return self.steps(objective, W, rng, state)
         return self._run(objective, W, rng, state).epochs(max_updates=1)
@@ -182,7 +178,6 @@ class GradientDescent(Solver):
     def visits(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One row or batch after another."""
         if not self.by_row:
             return self.steps(objective, W, rng, state)
         return self._run(objective, W, rng, state).visits()

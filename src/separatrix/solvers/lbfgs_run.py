@@ -52,18 +52,13 @@ class LBFGSIterate(NamedTuple):
 
     weights: Array
     at: Evaluation
-    pairs: tuple[CurvaturePair, ...]
-    """Of the last steps, in the preconditioned variables."""
+    pairs: tuple[CurvaturePair, ...]  # of the last steps, in the preconditioned variables
     hessian_at: Array
     """Weights at which the preconditioner's Hessian was taken; no rows if none was."""
-    age: int
-    """Steps since."""
-    recent_decrements: Array
-    """Decreases that the last steps predicted."""
-    renewed: bool
-    """Whether it is not the first."""
-    of_all: bool
-    """Whether that is of all rows, not of a sample."""
+    age: int  # steps since
+    recent_decrements: Array  # decreases that the last steps predicted
+    renewed: bool  # whether it is not the first
+    of_all: bool  # whether that is of all rows, not of a sample
 
     @classmethod
     def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> LBFGSIterate:
@@ -107,10 +102,8 @@ class LBFGSRun:
 
     memory: int
     objective: Objective
-    sample: Objective | None
-    """Rows that tell the Hessian."""
-    cost: float
-    """Of their Hessian, in evaluations."""
+    sample: Objective | None  # rows that tell the Hessian
+    cost: float  # of their Hessian, in evaluations
     iterate: LBFGSIterate
     variables: Standardization | CholeskyPreconditioner = field(init=False)
     gradient: Array = field(init=False)
@@ -124,7 +117,6 @@ class LBFGSRun:
 
     @classmethod
     def of(cls, solver: Settings, objective: Objective, iterate: LBFGSIterate) -> LBFGSRun:
-        """On from an iterate."""
         sample = hessian_sample(objective, solver.factored_features)
         return cls(solver.memory, objective, sample, hessian_cost(objective, sample), iterate)
 
@@ -151,7 +143,7 @@ class LBFGSRun:
 
     @property
     def predicted_decrease(self) -> float:
-        """By how much a quadratic with this slope would fall."""
+        """Decrease of a quadratic with this slope."""
         return -0.5 * self.slope
 
     def step(self) -> Step:

@@ -110,7 +110,6 @@ class LinearProgram(Solver):
             )  # fmt: skip
 
     def expected_state(self, objective: Objective) -> Check:
-        """The minimum, and what is known of it."""
         known = dict.fromkeys(("J", "mistakes", "remaining"), real)
         return entries({"weights": array(*objective.shape), **known})
 

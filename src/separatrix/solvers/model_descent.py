@@ -129,7 +129,6 @@ class ModelDescent:
                 self.go_to((factors / factors.sum()) @ points[1:])
 
     def go_to(self, w: Array) -> None:
-        """If the model is lower there."""
         before, changed = self._value(self.w, self._changes(self.w)), self._changes(w)
         if self._value(w, changed) < before:
             self.w = w
@@ -137,7 +136,7 @@ class ModelDescent:
             self.shift = self._best_shift(self.slope)
 
     def _changes(self, w: Array) -> Array:
-        """Of the scores since the start, but for the bias."""
+        """Change of the scores since the start, without the bias."""
         return self.columns.scores(w - self.start)
 
     def _value(self, w: Array, changes: Array) -> float:
@@ -149,7 +148,7 @@ class ModelDescent:
 
 
 def products(columns: HostRows, weight: Array) -> Array:
-    """Of all columns with each other, rows weighted: (m, m)."""
+    """Products of all columns with each other, rows weighted: (m, m)."""
     root, size = np.sqrt(weight), len(weight) * columns.shape[0]
     full = FULL * size < columns.n_values and size <= MOST_FILLED
     if full or columns.storage == "dense":

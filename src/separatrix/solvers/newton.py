@@ -73,13 +73,11 @@ class Newton(Solver):
             raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
 
     def expected_state(self, objective: Objective) -> Check:
-        """The weights."""
         return entries({"weights": array(*objective.shape)})
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One Newton step after another."""
         W = finite_start(objective, W) if state is None else state["weights"]
         standardization = objective.checked_standardization()
         by_features = W.size * len(W) <= self.direct_weights

@@ -72,9 +72,8 @@ class OnlineRun:
     rows_before: int = 0
     weight_before: float = 0.0
     weight_scale: float = 1.0
-    """By what the weights of rows are multiplied: to be 1 in the mean, or a power of two."""
-    common: float | None = None
-    """The weight of every row, if that is why they count as 1."""
+    """Factor of the weights of rows: they are 1 in the mean, or a power of two."""
+    common: float | None = None  # the weight of every row, if that is why they count as 1
     adapts: bool = False
     step_scale: float = 1.0
     least: float = np.inf

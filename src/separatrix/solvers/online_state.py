@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..numeric.expected import Check, array, at_least_0, entries, real, whole
+from ..numeric.expected import Check, array, at_least_0, entries, positive, real, whole
 
 MOST_POWER = 1 << 12  # of two, in the unit of weights of rows
 
@@ -12,7 +12,7 @@ def expected_online_state(shape: tuple[int, int], average: bool) -> Check:
     weights, power = array(*shape), whole(-MOST_POWER, MOST_POWER)
     counts = dict.fromkeys(("passes", "batches", "rows_before"), whole())
     needed = {
-        **counts, "seed": whole(0, 2**63 - 1), "unit": real,
+        **counts, "seed": whole(0, 2**63 - 1), "unit": positive,
         "weight_before": at_least_0, "weights": weights,
     }  # fmt: skip
     numbers = dict.fromkeys(("cumulative", "step_scale", "least"), real)

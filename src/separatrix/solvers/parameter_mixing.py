@@ -38,21 +38,14 @@ class Passed(NamedTuple):
     loss_sum: float
     mistakes: float
     updates: int
-    shares: float
-    """What the changes were multiplied by before they were added."""
+    shares: float  # what the changes were multiplied by before they were added
     change: Array
-    sum: Array | float
-    """Of the weights after every batch, if it is wanted."""
-    batches: list[int]
-    """Of every part."""
-    rows: list[Ints]
-    """That were updated, in order, unless all were."""
-    at_start: float
-    """The loss at the weights from which the pass went out, if that is wanted."""
-    received: Array | float = 0.0
-    """What the weights received of an L1 penalty, times their share."""
-    cumulative: float = 0.0
-    """What they could have received, likewise."""
+    sum: Array | float  # of the weights after every batch, if it is wanted
+    batches: list[int]  # of every part
+    rows: list[Ints]  # that were updated, in order, unless all were
+    at_start: float  # the loss at the weights from which the pass went out, if that is wanted
+    received: Array | float = 0.0  # what the weights received of an L1 penalty, times their share
+    cumulative: float = 0.0  # what they could have received, likewise
 
     @property
     def longest(self) -> int:
@@ -86,8 +79,7 @@ class PartPass(Sum[Passed]):
     loss: Loss
     W: Array
     schedule: Schedule | Callable[[int], float]
-    first: int
-    """Number of the first step: that of every part, for they are taken at the same time."""
+    first: int  # number of the first step: that of every part, for they are taken at the same time
     step_scale: float
     shuffle: Shuffle | None
     row_bytes: float
@@ -96,18 +88,13 @@ class PartPass(Sum[Passed]):
     l2: float
     intercept: bool
     weight_scale: float
-    weighted: bool
-    """False: every row that counts, counts as 1."""
+    weighted: bool  # false: every row that counts, counts as 1
     by_mistakes: bool
     average: bool
     tells_start: bool
     received: Array | None
     cumulative: float
-
-    @property
-    def whole_parts(self) -> bool:
-        """Rows are visited one after another."""
-        return True
+    whole_parts = True  # rows are visited one after another
 
     def of(self, block: Block) -> Passed:
         """One partition; mistakes and loss are measured on each row before its update."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..data import Block, Sum
 from ..losses import Loss
-from ..numeric.expected import Check, array, entries, real, whole
+from ..numeric.expected import Check, array, entries, positive, whole
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import Penalty
@@ -78,7 +78,6 @@ class Rosenblatt(Solver):
         as_schedule(self.learning_rate, objective.penalty.l2)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Whether the order is fixed and the step constant."""
         return not self.shuffle and constant_step(self.learning_rate)
 
     @property
@@ -97,11 +96,9 @@ class Rosenblatt(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Yield one step per pass."""
         return self._run(objective, W, rng, state).epochs()
 
     def expected_state(self, objective: Objective) -> Check:
-        """That of a run over rows."""
         return expected_online_state(objective.shape, self.average)
 
     def updates(
@@ -113,7 +110,6 @@ class Rosenblatt(Solver):
     def visits(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Yield one step per row."""
         return self._run(objective, W, rng, state).visits()
 
 
@@ -163,7 +159,6 @@ class BatchPerceptron(Solver):
         as_schedule(self.learning_rate)
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:
-        """Whether the step is constant."""
         return constant_step(self.learning_rate)
 
     def steps(
@@ -189,9 +184,8 @@ class BatchPerceptron(Solver):
             yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
 
     def expected_state(self, objective: Objective) -> Check:
-        """Weights, their sum, and the number of passes."""
         W, t = array(*objective.shape), whole()
-        return entries({"weights": W, "t": t, "unit": real, "sum": W})
+        return entries({"weights": W, "t": t, "unit": positive, "sum": W})
 
 
 @dataclass(frozen=True)

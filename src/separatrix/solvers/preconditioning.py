@@ -34,8 +34,7 @@ class CholeskyPreconditioner:
 
     standardization: Standardization
     R: tuple[AnyArray, ...]
-    vectors: VectorSpace = HOST
-    """Where the factors and their solutions live."""
+    vectors: VectorSpace = HOST  # where the factors and their solutions live
 
     @classmethod
     def of(

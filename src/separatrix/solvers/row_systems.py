@@ -44,8 +44,7 @@ class RowSpaceSystem:
     ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
     """
 
-    system: Array
-    """``U U' / (2 l2)``, (n, n): overwritten."""
+    system: Array  # ``U U' / (2 l2)``, (n, n): overwritten
     root: Array
     rows: InMemory
     l2: float

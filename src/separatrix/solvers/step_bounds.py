@@ -94,11 +94,7 @@ class LargestBatch(Sum[tuple[list[float]]]):
 
     batch: int
     intercept: bool
-
-    @property
-    def whole_parts(self) -> bool:
-        """Batches follow each other without a gap."""
-        return True
+    whole_parts = True  # batches follow each other without a gap
 
     def of(self, block: Block) -> tuple[list[float]]:
         X, y, weight = block.rows, block.y, block.weight

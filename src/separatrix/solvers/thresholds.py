@@ -139,7 +139,7 @@ AT_ONCE = 4.0
 """Evaluations that a Hessian may cost to be factored at once; a more expensive one only if steps
 are slow without it.
 
-Measured, to put off dear ones: logistic-independent-wide, 5.70; logistic-square, 4.84;
+Measured, to put off expensive ones: logistic-independent-wide, 5.70; logistic-square, 4.84;
 logistic-square-correlated, 0.63. Cheap ones at once: logistic-correlated-tall, 1.77;
 softmax-small, 0.81."""
 PRODUCTS_PER_READ, STEP_BYTES, CLASSES_PER_READ = 15.0, 1e6, 3

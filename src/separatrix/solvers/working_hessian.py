@@ -26,12 +26,9 @@ from ..objective.sums import WorkingHessian
 class LossHessian(NamedTuple):
     """Second derivative of the mean loss, by the variables of some features and the biases."""
 
-    features: Ints
-    """In increasing order."""
-    scale: Array
-    """Of the variables, the biases' last."""
-    hessian: Array
-    """(1 or k, m, m), class by class."""
+    features: Ints  # in increasing order
+    scale: Array  # of the variables, the biases' last
+    hessian: Array  # (1 or k, m, m), class by class
 
     @classmethod
     def at(cls, objective: Objective, W: Array, features: Ints) -> LossHessian:
@@ -59,13 +56,13 @@ class LossHessian(NamedTuple):
 
 
 def own_variables(objective: Objective, features: Ints) -> Standardization:
-    """Those of some features and the biases."""
+    """The variables of some features and the biases."""
     whole, some = objective.standardization, np.append(features, -1)
     return Standardization(whole.mean[features], whole.scale[some])
 
 
 def model_hessian(objective: Objective, held: LossHessian, features: Ints) -> Array:
-    """Of J's smooth part by these features and the biases: (1 or k, m, m)."""
+    """Second derivative of J's smooth part by these features and biases: (1 or k, m, m)."""
     scale = own_variables(objective, features).scale
     hessian, k, m = held.by(features, scale), objective.shape[0], len(scale)
     diagonal = objective.penalty.diagonal(objective.shape)[:, np.append(features, -1)]

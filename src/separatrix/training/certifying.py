@@ -29,10 +29,8 @@ SHARES = 1e-4, 0.25  # of the present gap, at least and at most, for the next ch
 class Found(NamedTuple):
     """Result of a check."""
 
-    all_decided: bool
-    """Whether all labels are proven, and are those of the weights."""
-    share: float
-    """Share of the gap at which they may be."""
+    all_decided: bool  # whether all labels are proven, and are those of the weights
+    share: float  # share of the gap at which they may be
 
 
 @dataclass

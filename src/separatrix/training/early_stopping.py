@@ -31,17 +31,13 @@ class EarlyStopping:
     The loss is the weighted mean, without the penalty.
     """
 
-    patience: int
-    """The run ends after this many passes without a smaller loss."""
-    loss: Callable[[Step], float]
-    """The loss of the held-out rows after a step."""
+    patience: int  # the run ends after this many passes without a smaller loss
+    loss: Callable[[Step], float]  # the loss of the held-out rows after a step
     model: Callable[[Step], Any]
     """What is kept of a step: arrays and numbers that do not change later."""
-    expected_model: Check
-    """Checks what was kept, if it was read from a file."""
+    expected_model: Check  # checks what was kept, if it was read from a file
     found: list[float] = field(default_factory=list)
-    best: Any = None
-    """The model after the best pass."""
+    best: Any = None  # the model after the best pass
 
     @classmethod
     def of_weights(

@@ -31,8 +31,7 @@ class Ending:
 
     weights: Array
     stop: str
-    value: float
-    """J at the weights."""
+    value: float  # J at the weights
     runaway: Runaway | None = None
     """Without a penalty: whether a minimum exists, if that is in doubt."""
 
@@ -43,12 +42,9 @@ class Passes:
 
     solver: Solver
     start: Array
-    moved: Array | None
-    """The last step, if known."""
-    norms: Array
-    """History of the weights, pass by pass."""
-    reads: int
-    """Reads of the data, at least."""
+    moved: Array | None  # the last step, if known
+    norms: Array  # history of the weights, pass by pass
+    reads: int  # reads of the data, at least
 
 
 def ending(

@@ -55,8 +55,7 @@ class Info(NamedTuple):
 
 
 Callback = Callable[[Step, Info], "bool | None"]
-Observer = Callable[[Step, "str | None"], None]
-"""Sees every step; it may return a reason to stop."""
+Observer = Callable[[Step, "str | None"], None]  # sees every step; it may return a reason to stop
 UNFINISHED = ("callback", "interrupted", "max_iter", "seconds")
 """Ends after which a run could continue."""
 
@@ -69,8 +68,7 @@ class Loop:
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None
-    show: Callable[[Step], Step] = lambda step: step
-    """Converts a step for callbacks."""
+    show: Callable[[Step], Step] = lambda step: step  # converts a step for callbacks
     solver_state: Callable[[], Check] = lambda: anything
     """Checks for the state of a step that was read from a file."""
     step: Step | None = None
@@ -78,8 +76,7 @@ class Loop:
     seconds: float = 0.0
     rule: str = ""
     """Why the run ended; "interrupted" only if nothing else had ended it before Ctrl-C."""
-    is_whole: bool = True
-    """Whether all values refer to the end of the same pass."""
+    is_whole: bool = True  # whether all values refer to the end of the same pass
     _stepping: bool = False
     _terminated: bool = False
 

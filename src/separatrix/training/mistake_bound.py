@@ -43,15 +43,12 @@ class MistakeBoundCallback:
     zeros n is 0.
     """
 
-    margin: float
-    """A lower bound on gamma."""
-    mistakes: float
-    """The bound on mistakes of one partition."""
+    margin: float  # a lower bound on gamma
+    mistakes: float  # the bound on mistakes of one partition
     batch: bool
     start: Array
     step: float
-    ahead: float
-    """Number of margins gained by the start: one for every row (or pair) in its sum."""
+    ahead: float  # number of margins gained by the start: one for every row (or pair) in its sum
     parts: int = 1
     before: Array = field(init=False)
     longest: float = 0.0

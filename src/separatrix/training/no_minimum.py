@@ -37,12 +37,9 @@ class Runaway:
     """Why there is no minimum, or that this is undecided."""
 
     settled: bool
-    verdict: str = ""
-    """``"separable"`` or ``"quasi-separable"``."""
-    features: tuple[int, ...] = ()
-    """Features whose coefficients diverge, the fastest first."""
-    intercept: bool = False
-    """Whether a bias diverges."""
+    verdict: str = ""  # ``"separable"`` or ``"quasi-separable"``
+    features: tuple[int, ...] = ()  # features whose coefficients diverge, the fastest first
+    intercept: bool = False  # whether a bias diverges
 
     def with_features(self, numbers: Ints) -> Runaway:
         """A copy with other feature indices."""
@@ -55,8 +52,7 @@ class Existence:
 
     runaway: Runaway | None = None
     """Why there is none, or that this is undecided; None if there is one."""
-    resolved: bool = True
-    """Whether floating point resolves J near the weights in every direction."""
+    resolved: bool = True  # whether floating point resolves J near the weights in every direction
 
 
 def existence(
@@ -157,11 +153,7 @@ class Relabelling(BlockMap):
     """A block whose label is +1 for one class or label and -1 for all others."""
 
     number: int
-
-    @property
-    def copies(self) -> bool:
-        """No: only labels are new."""
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
         return block._replace(y=signs_of(block.y, self.number))

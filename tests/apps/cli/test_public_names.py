@@ -1,4 +1,4 @@
-"""The command is made of what everybody can use: public names of the package, and nothing else."""
+"""The command uses public names of the package, and nothing else."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from apps.cli.tables import COMMAND, INSTALLED, process
 
@@ -39,11 +40,11 @@ class Terminal:
         os.close(theirs)
         self.text = ""
 
-    def read_until(self, words):
-        """Wait for words on the screen; None: for the end."""
+    def read_until(self, words, computed=0.0):
+        """Wait for words on the screen, and these seconds of the processor; None: for the end."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            if words is not None and words in self.text:
+            if words is not None and words in self.text and self.computed() >= computed:
                 return
             if select.select([self.ours], [], [], 0.1)[0]:
                 try:
@@ -54,6 +55,10 @@ class Terminal:
                     break
                 self.text += more.decode("utf-8", "replace")
         assert words is None, f"{words!r} was not shown, but {self.text!r}"
+
+    def computed(self):
+        """The seconds of the processor that the process has used."""
+        return psutil.Process(self.process.pid).cpu_times().user
 
     def press(self, key):
         os.write(self.ours, key)
@@ -115,7 +120,7 @@ def test_ctrl_c_during_the_search_for_l2(endless):
         "-o", "best.sep",
     )  # fmt: skip
     terminal.read_until("Searching l2")
-    time.sleep(2.0)  # some fits
+    terminal.read_until("Searching l2", computed=terminal.computed() + 2.0)  # some fits
     terminal.press(b"\x03")
     terminal.read_until("is fitted to all rows")
     time.sleep(1.2)  # a second one soon after would end at once

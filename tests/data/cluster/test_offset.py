@@ -121,12 +121,12 @@ def test_the_perceptron_mixes_by_mistakes():
     for _ in range(4):
         ends, mistakes = [], []
         for a, b in pairwise(EDGES):
-            v, met = w.copy(), 0
+            v, mistakes_made = w.copy(), 0
             for i in range(a, b):
                 if t[i] * (Z[i] @ v + offset[i]) <= 0.0:
-                    v, met = v + 0.5 * t[i] * Z[i], met + 1
+                    v, mistakes_made = v + 0.5 * t[i] * Z[i], mistakes_made + 1
             ends.append(v)
-            mistakes.append(met)
+            mistakes.append(mistakes_made)
         w = np.average(ends, axis=0, weights=mistakes)
     model = Perceptron(4, learning_rate=0.5, shuffle=False, keep="last", patience=None)
     model.fit(in_parts(X, y, offset))

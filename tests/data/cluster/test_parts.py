@@ -136,7 +136,7 @@ def test_centers_stay_with_their_rows_and_come_to_the_same_bits_when_made_again(
     assert all(len(pickle.dumps(ask)) < 8 * N + 2000 for ask in of)
     here = clone(model).fit(ArraySource(*data(k, weighted=True)))
     assert found.objective_ == pytest.approx(here.objective_, rel=1e-10)
-    del found, whole  # and with them, whoever asked for the numbers
+    del found, whole  # and with them, all users of the numbers
     gc.collect()
     rows.sample(1)
     assert not any(part.kept for part in rows.engine.parts)

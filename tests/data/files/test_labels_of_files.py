@@ -1,4 +1,4 @@
-"""Labels in files: words that look like numbers, and rows held out beside standardised ones."""
+"""Labels in files: words that look like numbers, and rows held out from standardised ones."""
 
 from __future__ import annotations
 

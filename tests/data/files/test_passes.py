@@ -1,4 +1,4 @@
-"""How often files are read, and that what the first pass tells is what later ones find."""
+"""How often files are read, and that later passes find what the first one reported."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_making_and_using_overlap():
             yield number
 
     for number in prefetched(items):
-        # While this one is in use the next is being made, though nobody has asked for it.
+        # While this one is in use the next is being made, though it has not been requested.
         assert all(event.wait(60) for event in begun[: number + 2])
 
 

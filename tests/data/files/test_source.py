@@ -107,7 +107,7 @@ def test_rows_that_change_between_passes_are_noticed():
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("block_rows", [None, 50])
 def test_other_values_and_another_order_are_noticed_and_a_cache_helps(make, block_rows, tmp_path):
-    """Numbers kept beside the rows would be those of others."""
+    """Numbers kept with the rows would be those of others."""
     X, y = data()
     passes = []
 

@@ -133,7 +133,7 @@ def test_nothing_is_cut_off_and_nothing_written_over(name):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["losses", "weights", "weights of classes"])
-def test_the_legend_of_many_curves_is_beside_them(name):
+def test_the_legend_of_many_curves_is_next_to_them(name):
     figure, ax = plt.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")
     PICTURES[name](ax)
     figure.canvas.draw()

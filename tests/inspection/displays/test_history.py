@@ -46,7 +46,7 @@ def test_objective_and_mistakes_of_a_fit_with_the_proven_bound():
         ("batch", "passes_with_mistakes", "pass_bound"),
     ],
 )
-def test_the_bound_stands_beside_the_mistakes_made(update, made, bound):
+def test_the_bound_is_plotted_with_the_mistakes(update, made, bound):
     rows, y = datasets.logic("and")
     clf = Perceptron(update=update, shuffle=False, monitor=separability(rows, y)).fit(rows, y)
     display = HistoryDisplay.from_estimator(clf)

@@ -23,7 +23,7 @@ def problem(n, d, k, seed, noise=0.0):
 
 def run(X, y, W, orders, at_once, weight=None, step=1.0):
     weights = loops.OnlineWeights.start(W, np.zeros(W.shape))
-    met = []
+    visited = []
     log = np.empty(len(y) + 1, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         for order in orders:
@@ -32,8 +32,8 @@ def run(X, y, W, orders, at_once, weight=None, step=1.0):
                     X, y, LOSS, weights, steps=np.array([step]), weight=weight,
                     order=order[start : start + at_once], log=log,
                 )  # fmt: skip
-                met += log[: result.updates].tolist()
-    return weights, met
+                visited += log[: result.updates].tolist()
+    return weights, visited
 
 
 def assert_same(X, y, k, start=None, passes=4, **options):
@@ -41,8 +41,8 @@ def assert_same(X, y, k, start=None, passes=4, **options):
     W = np.zeros((k, X.shape[1] + 1)) if start is None else start
     orders = [np.random.default_rng(i).permutation(len(y)) for i in range(passes)]
     plain, expected = run(X, y, W, orders, 1, **options)
-    rough, met = run(X, y, W, orders, len(y), **options)
-    assert met == expected
+    rough, visited = run(X, y, W, orders, len(y), **options)
+    assert visited == expected
     for name in ("v", "sum", "lag", "scalars"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(rough, name))
 

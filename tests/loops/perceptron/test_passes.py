@@ -102,7 +102,7 @@ def test_margins_within_the_rounding_of_floats():
 
 
 def test_ties_and_repeated_rows():
-    """Of whole numbers all sums are exact, and often 0: NumPy tells the truth."""
+    """Of whole numbers all sums are exact, and often 0: NumPy's are right."""
     rng = np.random.default_rng(5)
     X = rng.integers(-2, 3, (300, 4)).astype(np.float32)
     X[150:] = X[:150]

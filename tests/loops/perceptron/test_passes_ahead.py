@@ -1,4 +1,4 @@
-"""What is done ahead, short passes at once and orders meanwhile: nobody can tell."""
+"""Short passes made at once and orders drawn ahead do not change any result."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_orders_drawn_ahead_are_those_of_their_passes():
     X, y = rng.standard_normal((30_000, 20)), np.ones(30_000)
     source = ArraySource(X, y, np.array([0, 1]), n_jobs=2)
     assert source.threads == 2
-    # Passes one after another, then another seed, then back: nobody gets an order of others.
+    # Passes one after another, then another seed, then back: no pass gets an order of others.
     for shuffle in [
         *(Shuffle(5, p) for p in range(5)),
         Shuffle(6, 5),

@@ -28,7 +28,7 @@ def separable(n, d, seed, k=2, gap=0.05):
 
 def run(
     rows, y, k, orders, *, screening, weight=None, start=None, intercept=True, steps=None,
-    sure=np.inf,  # in so many passes notes are taken, whatever they save
+    sure=np.inf,  # always keep notes, whatever they save
 ):  # fmt: skip
     d = shape_of(rows)[1]
     joint = k > 2
@@ -36,7 +36,7 @@ def run(
     W = np.zeros((k if joint else 1, d + 1)) if start is None else start
     weights = loops.OnlineWeights.start(W, np.zeros(W.shape))
     remembered = loops.screening_state(rows, len(W)) if screening else None
-    met = []
+    visited = []
     log = np.empty(len(y) + 1, dtype=np.int64)
     with np.errstate(over="ignore"):
         for number, order in enumerate(orders):
@@ -47,18 +47,18 @@ def run(
                 steps=np.ones(1) if steps is None else steps, weight=weight, order=order,
                 intercept=intercept, log=log, screening=remembered,
             )  # fmt: skip
-            met.append((*result, log[: result.updates].tobytes()))
-    return weights, met, remembered
+            visited.append((*result, log[: result.updates].tobytes()))
+    return weights, visited, remembered
 
 
 def assert_same(rows, y, k, orders, **options):
-    plain, met, _ = run(rows, y, k, orders, screening=False, **options)
+    plain, visited, _ = run(rows, y, k, orders, screening=False, **options)
     skipping, found, memory = run(rows, y, k, orders, screening=True, **options)
     np.testing.assert_array_equal(plain.v, skipping.v)
     np.testing.assert_array_equal(plain.sum, skipping.sum)
     np.testing.assert_array_equal(plain.lag, skipping.lag)
     np.testing.assert_array_equal(plain.scalars, skipping.scalars)
-    assert str(met) == str(found)  # as text: NaN is itself
+    assert str(visited) == str(found)  # as text: NaN is itself
     return memory
 
 
@@ -198,7 +198,7 @@ def test_rows_left_out_are_looked_at_again_once_notes_are_given_up():
     [((1000, 50), 4), ((300, 2000), 1), ((100_000, 3), 4), ((40, 5000), 0), ((9, 2), 1)],
 )
 def test_the_memory_is_small(shape, most_classes):
-    """Three copies of the weights are too much beside few long rows, the more with many classes."""
+    """Three copies of the weights are too much for few long rows, the more with many classes."""
     rows = np.zeros(shape, np.float32)
     for k in (1, 4):
         memory = loops.screening_state(rows, k)

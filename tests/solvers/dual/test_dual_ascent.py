@@ -180,7 +180,7 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
 
 
 class Mine(Hinge):
-    """Somebody's own, which may compute otherwise."""
+    """A user's own, which may compute otherwise."""
 
 
 class Elsewhere(Source):

@@ -1,4 +1,4 @@
-"""Features so large that the penalty is lost beside them: the minimum is reached, and proven."""
+"""Features so large that the penalty is lost in rounding: the minimum is reached, and proven."""
 
 from __future__ import annotations
 

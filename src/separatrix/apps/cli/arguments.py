@@ -144,8 +144,7 @@ BiasReduction = Annotated[
         help="mdypl or firth: finite coefficients of two classes, in place of a penalty.",
     ),
 ]
-TOL, MAX_ITER = 1e-6, 1000
-"""Defaults of the next two."""
+TOL, MAX_ITER = 1e-6, 1000  # defaults of the next two
 Tol = Annotated[
     float,
     typer.Option(help="Relative distance of the objective from its minimum to be proven."),

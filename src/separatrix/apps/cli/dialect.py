@@ -21,8 +21,7 @@ class Dialect:
 
     delimiter: str
     newline: str
-    start: str
-    """A byte order mark and the line ``sep=;``, if present."""
+    start: str  # a byte order mark and the line ``sep=;``, if present
 
     @classmethod
     def of(cls, path: str) -> Dialect:

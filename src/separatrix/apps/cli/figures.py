@@ -11,10 +11,8 @@ from .output import counted, percent
 
 Array = NDArray[np.float64]
 
-MOST_SHOWN = 8
-"""Maximum number of coefficients shown."""
-FEW_CLASSES = 8
-"""Maximum number of classes that are listed."""
+MOST_SHOWN = 8  # maximum number of coefficients shown
+FEW_CLASSES = 8  # maximum number of classes that are listed
 
 
 def class_counts(source: Any) -> list[dict[str, Any]]:
@@ -108,7 +106,7 @@ def deviations(model: Any, rows: Any = None) -> Array | None:
     return np.sqrt(np.maximum(sums[1] / n - (sums[0] / n) ** 2, 0.0))
 
 
-def important(model: Any, rows: Any = None, most: int = MOST_SHOWN) -> list[dict[str, Any]]:
+def important(model: Any, rows: Any = None) -> list[dict[str, Any]]:
     """The most important coefficients, by |coefficient| times the deviation of the feature."""
     if not hasattr(model, "coef_"):
         return []
@@ -117,7 +115,7 @@ def important(model: Any, rows: Any = None, most: int = MOST_SHOWN) -> list[dict
     effects = np.abs(coef) * (1.0 if scale is None else scale)
     two, names = len(model.classes_) == 2, model.coef_names_
     found = []
-    for at in np.argsort(-effects, axis=None, kind="stable")[:most]:
+    for at in np.argsort(-effects, axis=None, kind="stable")[:MOST_SHOWN]:
         k, j = divmod(int(at), coef.shape[1])
         value = float(coef[k, j])
         towards = model.classes_[int(value > 0)] if two else model.classes_[k]

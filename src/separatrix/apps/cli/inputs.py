@@ -16,8 +16,7 @@ from .paths import check_exists, choice
 from .thresholds import MEMORY_BYTES
 
 MISSING = ("indicator", "mean", "zero", "error")
-TEST = 0.2
-"""Share of the rows that are held out, unless --test is given."""
+TEST = 0.2  # share of the rows that are held out, unless --test is given
 
 
 @dataclass
@@ -33,8 +32,7 @@ class Options:
     cache: str | None = None
     test: float = 0.0
     features: list[str] | None = None
-    dates: list[str] = field(default_factory=list)
-    """As given, ``column:part,part``."""
+    dates: list[str] = field(default_factory=list)  # as given, ``column:part,part``
     keep: list[str] = field(default_factory=list)
     offset: str | None = None
 
@@ -165,8 +163,7 @@ class Judged(NamedTuple):
     rows: Any
     """Training rows of the fit, or all rows of another file or of a fit without held-out rows."""
     held_out: Any
-    is_of_fit: bool | None
-    """Whether the file is that of the fit; None if the model cannot say."""
+    is_of_fit: bool | None  # whether the file is that of the fit; None if the model cannot say
 
     def facts(self, data: list[str], by: Any = None) -> dict[str, Any]:
         """For ``--json``: ``rows``, and ``by`` if the model is judged by these."""

@@ -13,8 +13,7 @@ from .figures import fit_facts, important, proof_line, selection_line
 from .output import counted, percent, printable, table
 
 Bits = NDArray[np.bool_]
-MOST_LISTED = 30
-"""Labels in a table."""
+MOST_LISTED = 30  # labels in a table
 
 
 def columns_of(target: str | None, paths: list[str], format: str | None) -> Any:

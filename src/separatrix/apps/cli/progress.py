@@ -9,8 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from .output import console, printable
 
-NARROW = 60
-"""Minimum number of columns of a terminal for a progress bar."""
+NARROW = 60  # minimum number of columns of a terminal for a progress bar
 
 
 class Watch:

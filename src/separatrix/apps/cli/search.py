@@ -29,8 +29,7 @@ class Tried:
 
     paths: list[list[float]] = field(default_factory=list)
     """The values of l2, or the strengths of each l1 ratio, as far as the search came."""
-    fits: list[float] = field(default_factory=list)
-    """The value of every finished fit."""
+    fits: list[float] = field(default_factory=list)  # the value of every finished fit
     scores: list[list[list[float]]] = field(default_factory=list)
     """For each path, the scores of every finished fold."""
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import separatrix
 
-L2_WITH_L1 = 1e-4
-"""Default with an l1; without an l1 the l2 is searched."""
+L2_WITH_L1 = 1e-4  # default with an l1; without an l1 the l2 is searched
 
 
 def l1_settings(

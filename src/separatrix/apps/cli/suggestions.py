@@ -9,8 +9,7 @@ import typer
 
 from .arguments import joined_names
 
-OUTPUT_OPTIONS = ("json", "output", "trace")
-"""Not repeated in suggested commands."""
+OUTPUT_OPTIONS = ("json", "output", "trace")  # not repeated in suggested commands
 COLUMN_OPTIONS = ("keep", "drop", "as_category")
 """Options that separate names by commas, so that a name with a comma needs quotes."""
 

@@ -13,8 +13,7 @@ from .methods import BadRequest
 
 MOST_STEPS = 200  # of one run: more are not visible on the curve
 POINTS = 241  # of the curve that is drawn
-FAR = 1e9
-"""Larger coordinates are not reported."""
+FAR = 1e9  # larger coordinates are not reported
 NEAR = 1e-3  # distance that counts as at a minimum
 
 

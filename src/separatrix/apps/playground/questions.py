@@ -50,15 +50,12 @@ class Question:
     choices: list[str]
     """Answers, of which one is correct. Where the answer is a row, it can also be clicked. Empty if
     the question makes no sense: then the text says why."""
-    right: int | None
-    """The number of the correct choice; None if the answer is a row."""
+    right: int | None  # the number of the correct choice; None if the answer is a row
     reason: str
-    row: int | None = None
-    """The row in question."""
+    row: int | None = None  # the row in question
     right_row: int | None = None
     asks_row: bool = False
-    shows: int | None = None
-    """The step that shows the answer."""
+    shows: int | None = None  # the step that shows the answer
 
 
 def question(run: PlaygroundRun, kind: Any, step: Any) -> dict[str, Any]:

@@ -32,8 +32,7 @@ from .worker import ABOUT_RUNS, NAMES
 from .workers import Workers
 
 HOST, PORT = "127.0.0.1", 8737
-PORTS = 20
-"""Ports to try if the first is taken."""
+PORTS = 20  # ports to try if the first is taken
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

@@ -40,8 +40,7 @@ class WorkerParts:
 
     worker: str
     parts: range
-    done: int = 0
-    """Number of changes that were applied to the parts there."""
+    done: int = 0  # number of changes that were applied to the parts there
 
 
 class DaskEngine(Engine):
@@ -136,7 +135,7 @@ class DaskEngine(Engine):
         self.runs = sorted(kept, key=lambda run: run.parts.start)
 
     def _called(self, of: PartSum[T]) -> dict[int, list[Node]]:
-        """Of runs whose worker has all of their parts at hand, by their first part."""
+        """The sums of runs whose worker has all of their parts, by their first part."""
         if time.monotonic() - self.last_tasks > TASK_SECONDS:
             return {}
         asked: dict[str, list[tuple[range, int]]] = {}

@@ -14,25 +14,19 @@ from .parts import Part
 
 @dataclass(frozen=True)
 class PartFacts:
-    """Of one part."""
-
     number: int
     rows: int
-    present: int = 0
-    """Number of rows of non-zero weight."""
+    present: int = 0  # number of rows of non-zero weight
     n_features: int = 0
     names: tuple[str, ...] | None = None
     storage: Storage = "dense"
     dtype: str = "float64"
-    values: int = 0
-    """Number of stored values."""
+    values: int = 0  # number of stored values
     index_bytes: int = 0
     labels: AnyArray = field(default_factory=lambda: np.empty(0))
     """Distinct labels of rows of non-zero weight."""
-    weights: Array = field(default_factory=lambda: np.empty(0))
-    """Sum of the weights of each label."""
-    offsets: int = 0
-    """Number of columns of its offset."""
+    weights: Array = field(default_factory=lambda: np.empty(0))  # sum of the weights of each label
+    offsets: int = 0  # number of columns of its offset
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ class FilePart:
 
     path: Path
     size: int
-    digest: str
-    """Digest of samples of its content: copies on several machines differ in times."""
+    digest: str  # digest of samples of its content: copies on several machines differ in times
     format: str
     groups: tuple[int, int] | None = None
     """First row group and the one after the last; None: the whole file."""

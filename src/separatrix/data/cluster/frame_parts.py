@@ -28,7 +28,6 @@ class FramePart:
         return self.name
 
     def findings(self) -> Any:
-        """Its types."""
         return FrameReader(self.name, self.table).findings()
 
     def open(self, common: Any) -> FrameReader:

@@ -29,20 +29,15 @@ class Part:
     """Some rows with their labels and weights: as given at first, then as loops take them."""
 
     number: int
-    X: RowsLike | None
-    """None: it has no rows."""
+    X: RowsLike | None  # None: it has no rows
     y: AnyArray
     weight: Array | None
-    names: tuple[str, ...] | None
-    """Of its columns, if they have any."""
-    start: int = 0
-    """The number of its first row in the data, once known."""
-    changes: int = 0
-    """Number of changes that were applied."""
+    names: tuple[str, ...] | None  # of its columns, if they have any
+    start: int = 0  # the number of its first row in the data, once known
+    changes: int = 0  # number of changes that were applied
     kept: dict[str, AnyArray] = field(default_factory=dict)
     """Numbers stored with the rows, by the name of their ``RowNumbers``."""
-    file: Any = None
-    """Where its rows are to be read from, if they do not come by themselves."""
+    file: Any = None  # where its rows are to be read from, if they do not come by themselves
 
     def __sizeof__(self) -> int:
         """Bytes, by which an engine knows what there is to hold and to send."""
@@ -68,14 +63,14 @@ class PartSum(Protocol[T_co]):
     """A query of all parts: applied to one part, on some threads; None adds nothing."""
 
     def __call__(self, part: Part, threads: int) -> T_co | None:
-        """Of one part."""
+        """The answer of one part."""
 
 
 class Change(Protocol):
     """What is to happen to every part, once, before anything else is asked of it."""
 
     def __call__(self, part: Part) -> None:
-        """Of one part: it depends on nothing but the part and the changes before."""
+        """The result depends only on the part and the changes before."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class SumOver(Generic[T]):
         """Over its blocks, in their order."""
         if part.X is None:
             return None
-        of = self.sum.beside(part.kept, part.start)
+        of = self.sum.with_row_numbers(part.kept, part.start)
         if of.whole_parts:
             return of.of(part.block)
         if (size := of.batch_rows) is None:
@@ -101,8 +96,7 @@ class SumOver(Generic[T]):
 class Folded(NamedTuple):
     """What a worker found of some neighbouring parts."""
 
-    nodes: list[Node] | None
-    """None if some parts lack changes that were assumed to be applied."""
+    nodes: list[Node] | None  # None if some parts lack changes that were assumed to be applied
     worker: str
 
 

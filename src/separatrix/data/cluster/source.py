@@ -103,7 +103,6 @@ class ClusterSource(Source):
 
     @property
     def parts(self) -> int:
-        """How many have rows."""
         return len(self.facts)
 
     @property
@@ -119,7 +118,6 @@ class ClusterSource(Source):
         return self.engine.total(SumOver(sum))
 
     def row_numbers(self) -> RowNumbers:
-        """Kept with the parts."""
         return PartNumbers(self.engine)
 
     def blocks(self) -> Iterator[Block]:
@@ -157,7 +155,6 @@ class ClusterSource(Source):
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
-        """Where parts end."""
         return {**super().layout(shuffled), "parts": self.lengths}
 
 
@@ -231,8 +228,7 @@ class Sampled:
     """Rows by their numbers among those that count."""
 
     wanted: Ints
-    before: tuple[int, ...]
-    """Rows that count before each part."""
+    before: tuple[int, ...]  # rows that count before each part
 
     def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
         if part.X is None:
@@ -256,7 +252,7 @@ class Taken:
 
 
 def _between(rows: Ints, first: int, count: int) -> Ints:
-    """Those of the increasing numbers that lie in a stretch, counted from its beginning."""
+    """The numbers within a range, counted from its beginning; numbers increase."""
     found: Ints = rows[slice(*np.searchsorted(rows, [first, first + count]))] - first
     return found
 
@@ -268,5 +264,5 @@ class Fingerprints:
     classes: AnyArray
 
     def __call__(self, part: Part, threads: int) -> tuple[list[str]] | None:
-        """Of one part; one without rows has none."""
+        """The name of one part; None if it has no rows."""
         return None if part.X is None else ([fingerprint([part.block], self.classes)],)

@@ -29,19 +29,15 @@ class Facts:
     None depends on how rows are cut into pieces, not even by rounding.
     """
 
-    share: float = 0.0
-    """Share of the rows that are held out."""
-    n_rows: int = 0
-    """Number of all rows, including those of weight 0."""
-    block_rows: int = 0
-    """Rows of every block except the last, which may have fewer."""
+    share: float = 0.0  # share of the rows that are held out
+    n_rows: int = 0  # number of all rows, including those of weight 0
+    block_rows: int = 0  # rows of every block except the last, which may have fewer
     counts: list[dict[int, int]] = field(default_factory=lambda: [{}, {}])
     """Number of training and of held-out rows of non-zero weight, by code."""
     weights: list[dict[int, float]] = field(default_factory=lambda: [{}, {}])
     """Sums of the weights of training and of held-out rows, by code."""
     n_features: int = 0
-    n_values: int = 0
-    """Number of stored values: fewer than rows times features if sparse."""
+    n_values: int = 0  # number of stored values: fewer than rows times features if sparse
     n_nonzero: int = field(default=0, compare=False)
     """Number of non-zero values, counted for dense rows."""
     surveyed: bool = False
@@ -95,7 +91,6 @@ class Facts:
         return self == before and before.witnesses in ([], self.witnesses)
 
     def add_labels(self, codes: Ints, weight: Array | None) -> None:
-        """Add rows with the codes of their labels and their weights."""
         n = len(codes)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight)
         sides = [rows]

@@ -23,10 +23,8 @@ PIECE_ROWS = 1 << 13  # read at a time
 class Split:
     """The split into held-out rows, chosen by a hash of their number, and training rows."""
 
-    held_out: float
-    """The share given as ``read(validation=...)``, or 0."""
-    trained_on: str
-    """The fingerprint of the training rows."""
+    held_out: float  # the share given as ``read(validation=...)``, or 0
+    trained_on: str  # the fingerprint of the training rows
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ class Reading:
     """Columns, dictionaries and means; None for rows that were already numbers."""
     n_features: int
     dtype: str
-    format: str | None = None
-    """The format of the files, for files whose suffix shows none."""
+    format: str | None = None  # the format of the files, for files whose suffix shows none
     split: Split | None = field(default=None, compare=False)
     """The split into held-out and training rows; None if it would have taken another read."""
 

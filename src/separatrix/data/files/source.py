@@ -187,17 +187,14 @@ class FileSource(Source):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return sum(self.rows.facts.counts[self._side].values())
 
     @property
     def length(self) -> int:
-        """Number of all rows, including those of weight 0."""
         return int(self._starts[-1])
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return float(sum(self.rows.facts.weights[self._side].values()))
 
     def class_weight_sums(self) -> Array:
@@ -221,27 +218,22 @@ class FileSource(Source):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows."""
         return np.dtype(self.rows.facts.dtype)
 
     @property
     def storage(self) -> Storage:
-        """How the rows of its blocks are stored."""
         return self.rows.facts.storage
 
     @property
     def row_values(self) -> float:
-        """Values stored in a row, on average."""
         return self.rows.facts.n_values / self.rows.facts.n_rows
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, on average."""
         return self.rows.facts.value_bytes * self.row_values
 
     @cached_property
     def threads(self) -> int:
-        """Number of threads that work on a block."""
         return n_threads(None)
 
     @cached_property
@@ -249,7 +241,6 @@ class FileSource(Source):
         return super().fingerprint()
 
     def fingerprint(self) -> str:
-        """A hash of the data, computed in one pass."""
         return self._fingerprint
 
     def layout(self, shuffled: bool) -> dict[str, Any]:
@@ -262,7 +253,6 @@ class FileSource(Source):
         return self._read_ahead(self._in_order)
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """Rows of non-zero weight in file order, or shuffled as described for the class."""
         if shuffle is None:
             yield from super().visits()
             return

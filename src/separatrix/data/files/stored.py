@@ -49,8 +49,7 @@ class StoredRows:
     rows are decoded, which takes a separate pass after a survey.
     """
 
-    format: str | None
-    """The format of its files, for a model that is fitted to them."""
+    format: str | None  # the format of its files, for a model that is fitted to them
     moments: RunningMoments | None
     """Moments of the training rows, by code: known once all rows have been decoded."""
     unknown: dict[str, int]

@@ -18,8 +18,7 @@ from .l2_path import l2_path
 class Candidates(NamedTuple):
     """Penalties from the strongest to the weakest, so that each fit starts close to its minimum."""
 
-    name: str
-    """The attribute in which the penalties differ: "l2" or "strength"."""
+    name: str  # the attribute in which the penalties differ: "l2" or "strength"
     values: Array
     penalties: tuple[Penalty, ...]
     l1_ratio: float | None = None

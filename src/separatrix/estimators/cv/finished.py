@@ -188,7 +188,6 @@ class LastFit:
         self.search = search
 
     def begin(self, run: Run) -> None:
-        """Begin or continue the fit."""
         last = self.search.last
         if last is not None:
             found = difference(last["settings"], plain(run.settings))

@@ -34,12 +34,9 @@ CAUTION = 2.0  # factor on what a step may leave to gain for a fold
 class Fit(NamedTuple):
     """The result for one penalty."""
 
-    weights: Array
-    """Weights for all rows, (k, d + 1)."""
-    folds: Array
-    """Weights for each fold, (folds, k, d + 1)."""
-    is_converged: AnyArray
-    """Which folds are estimated to be within the tolerance of their minimum."""
+    weights: Array  # weights for all rows, (k, d + 1)
+    folds: Array  # weights for each fold, (folds, k, d + 1)
+    is_converged: AnyArray  # which folds are estimated to be within the tolerance of their minimum
 
 
 class FoldPath:

@@ -42,8 +42,7 @@ class Means(NamedTuple):
 
     value: Array
     gradient: Array
-    hessian: Array
-    """In standardised variables, and from the sample."""
+    hessian: Array  # in standardised variables, and from the sample
 
 
 class Sample(NamedTuple):

@@ -76,18 +76,13 @@ class _Problem:
 
     source: ArraySource
     mean: Array
-    root: Array
-    """Square root of each row's weight, relative to the largest."""
-    bias: Array
-    """The direction that the bias absorbs: the roots as a unit vector, or zeros."""
+    root: Array  # square root of each row's weight, relative to the largest
+    bias: Array  # the direction that the bias absorbs: the roots as a unit vector, or zeros
     share: Array
     """The remaining share of each row: 1 - bias^2, without a difference of equal numbers."""
-    right: Array
-    """The targets, also centred and times the roots."""
-    stiffness: Array
-    """Penalties without each row, (len(l2s), n)."""
-    usual: float
-    """The mean eigenvalue of the products of rows."""
+    right: Array  # the targets, also centred and times the roots
+    stiffness: Array  # penalties without each row, (len(l2s), n)
+    usual: float  # the mean eigenvalue of the products of rows
 
     @classmethod
     def of(cls, objective: Objective, source: ArraySource, l2s: Array) -> _Problem:

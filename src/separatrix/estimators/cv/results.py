@@ -16,8 +16,7 @@ MOST_SPLITS = 100  # folds listed individually
 FEW_VALUES = 4  # of a penalty, listed individually
 NO_GAIN, CLEAR_GAIN = 0.01, 1.0  # of the standard error: differences of scores
 ARRIVED = ("optimal", "tol", "closed form")
-ASKED_FOR = ("validation", "seconds")
-"""Ends by the parameter ``stop``."""
+ASKED_FOR = ("validation", "seconds")  # ends by the parameter ``stop``
 
 
 def results(
@@ -117,8 +116,7 @@ def _at_the_end(name: str, value: float, word: str, own_grid: bool) -> str:
 class Unfinished:
     """Fits that ended before their minimum."""
 
-    name: str = "l2"
-    """The attribute of the values."""
+    name: str = "l2"  # the attribute of the values
     fits: int = 0
     values: list[float] = field(default_factory=list)
     ends: set[str] = field(default_factory=set)

@@ -152,14 +152,9 @@ class LeftOut(BlockMap):
     fold: int
     folds: int
     tests: bool = False
-
-    @property
-    def copies(self) -> bool:
-        """No: only weights are new."""
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
-        """The same block with other weights."""
         own: AnyArray = fold_numbers(block.start, len(block.y), self.folds) == self.fold
         return block._replace(weight=np.where(own == self.tests, block.weights, 0.0))
 
@@ -185,12 +180,10 @@ class FoldSource(MappedSource):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
         return self._n_rows
 
     @property
     def weight_sum(self) -> float:
-        """Sum of the weights."""
         return self._weight_sum
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:

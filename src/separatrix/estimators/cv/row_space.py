@@ -121,12 +121,9 @@ class RowSpace:
 
     objective: Objective
     given: ArraySource
-    mean: Array
-    """The vector subtracted from the given rows."""
-    pivots: Ints
-    """Rows whose span contains all rows."""
-    triangle: Array
-    """The coordinates of these rows."""
+    mean: Array  # the vector subtracted from the given rows
+    pivots: Ints  # rows whose span contains all rows
+    triangle: Array  # the coordinates of these rows
 
     @classmethod
     def of(cls, objective: Objective, smallest_l2: float) -> RowSpace:

@@ -16,8 +16,7 @@ from .splits import Given
 from .sums import ScoreSums
 from .thresholds import WEIGHTS_AT_ONCE
 
-UNSAID = "warn"
-"""The default of ``scoring``."""
+UNSAID = "warn"  # the default of ``scoring``
 NEW_DEFAULT = (
     "LinearClassifierCV now chooses by the loss of held-out rows unless scoring is given; before, "
     "it chose by accuracy. Set scoring='loss' to keep this choice without a warning, or "

@@ -37,12 +37,8 @@ LEFT_OUT_TOL = 1e-10  # tolerance of fits from which rows are removed
 
 
 class SearchResult(NamedTuple):
-    """Result of a search."""
-
-    scores: Array
-    """Scores (folds, values); when leaving out one row at a time (rows, values)."""
-    fits: Sequence[Array] = ()
-    """Weights for all rows along the path, as far as they are known."""
+    scores: Array  # scores (folds, values); when leaving out one row at a time (rows, values)
+    fits: Sequence[Array] = ()  # weights for all rows along the path, as far as they are known
     check: LeaveOneOutCheck | None = None
     """A check with some rows removed by fits, if others were removed by Newton steps."""
     weight: Array | None = None
@@ -53,11 +49,9 @@ class SearchResult(NamedTuple):
 class PenaltySearch:
     """The fits that choose a penalty, with scores on the held-out rows."""
 
-    clf: LossModel
-    """The estimator with the solver; scorers see it with the weights of each fit."""
+    clf: LossModel  # the estimator with the solver; scorers see it with the weights of each fit
     settings: FitSettings
-    objective: Objective
-    """The objective on all rows, standardised if requested."""
+    objective: Objective  # the objective on all rows, standardised if requested
     given: Given
     candidates: Candidates
     scoring: Any

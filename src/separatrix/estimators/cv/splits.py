@@ -74,11 +74,9 @@ class Given(NamedTuple):
 class FoldSplit(NamedTuple):
     """The training rows and the test rows of a fold."""
 
-    left_out: Ints
-    """Rows that are not in the training set."""
+    left_out: Ints  # rows that are not in the training set
     test: Ints
-    times: Ints | None = None
-    """How often each row is in the training set, if not exactly once."""
+    times: Ints | None = None  # how often each row is in the training set, if not exactly once
 
     def training(self, source: ArraySource) -> ArraySource:
         """The training rows: the others have weight 0."""
@@ -116,8 +114,7 @@ def splits(given: Given, source: ArraySource) -> Iterator[FoldSplit]:
         yield FoldSplit(left_out, test, times)
 
 
-Check = Callable[[Ints, Ints], None]
-"""Refuses the rows that a fold leaves out and tests."""
+Check = Callable[[Ints, Ints], None]  # refuses the rows that a fold leaves out and tests
 
 
 def _class_check(source: ArraySource, number: Ints) -> Check:

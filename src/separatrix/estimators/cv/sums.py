@@ -43,7 +43,6 @@ class ScoreSums(Sum[tuple[Array]]):
         return bool(self.scoring == "loss")
 
     def of(self, block: Block) -> tuple[Array]:
-        """The sum over one block, (m,)."""
         m, k, d = self.weights.shape
         sums, rows = np.zeros(m), block.rows
         if self.few_numbers and not rows.on_threads:

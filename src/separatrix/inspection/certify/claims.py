@@ -32,24 +32,18 @@ LOSSES = {
 class Claim:
     """The objective that a model claims to minimise."""
 
-    loss: Loss
-    """The loss, for two classes or for any number of them."""
-    share: float
-    """Factor of the losses."""
-    strength: float
-    """Factor of |w|^2."""
-    divided_by: Literal["", "rows", "weights"] = ""
-    """Divisor of the sum of the losses."""
+    loss: Loss  # the loss, for two classes or for any number of them
+    share: float  # factor of the losses
+    strength: float  # factor of |w|^2
+    divided_by: Literal["", "rows", "weights"] = ""  # divisor of the sum of the losses
     one_vs_rest: bool = False
     """Whether each class against the rest is a separate problem for more than two classes."""
     fit_intercept: bool = True
     intercept_scaling: float | None = None
     """The value of the column whose weight is a penalised bias."""
     class_weight: Any = None
-    counts_rows: bool = False
-    """Whether "balanced" counts rows; otherwise it sums their weights."""
-    absolute: float = 0.0
-    """Factor of the sum of |w_j|."""
+    counts_rows: bool = False  # whether "balanced" counts rows; otherwise it sums their weights
+    absolute: float = 0.0  # factor of the sum of |w_j|
     feature_weights: tuple[float, ...] | None = None
     """Factors of both penalties for every feature; None: 1."""
     groups: tuple[int, ...] | str | None = None
@@ -109,8 +103,7 @@ class WeightsAsModel:
     """Weights that were given without a model."""
 
     coef_: Any
-    intercept: Any
-    """The biases, or None."""
+    intercept: Any  # the biases, or None
 
     @classmethod
     def of(cls, given: tuple[Any, ...]) -> WeightsAsModel:

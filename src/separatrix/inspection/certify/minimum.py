@@ -29,21 +29,17 @@ HARDEST_FIRST = ("overlapping", "quasi-separable", "separable")
 class Minimum:
     """What is known about the minimum of one problem."""
 
-    value: float
-    """The objective at the model's weights."""
-    bound: float
-    """A lower bound for all weights; if not ``proven``, the lowest value found."""
+    value: float  # the objective at the model's weights
+    bound: float  # a lower bound for all weights; if not ``proven``, the lowest value found
     gap: float
     """Upper bound on the distance of the model from the minimum, with the rounding of ``value``."""
     proven: bool
-    tight: bool = True
-    """Whether the fit reached the tolerance."""
+    tight: bool = True  # whether the fit reached the tolerance
     weights: Array | None = None
     """At the minimum, for the features as given; None if there is no useful minimum."""
     exists: bool | None = True
     """Whether some weights reach the infimum; None if this was not decided."""
-    verdict: str | None = None
-    """Separability, if there is no penalty, or for the perceptron's loss."""
+    verdict: str | None = None  # separability, if there is no penalty, or for the perceptron's loss
 
     @property
     def zero(self) -> bool:

@@ -31,12 +31,9 @@ class Problem:
     """An objective of this package, and its role in the model's objective."""
 
     objective: Objective
-    weights: Array
-    """The model's weights, for the features as given."""
-    factor: float
-    """The claim is the sum over its problems of this factor times their objectives."""
-    units: GivenUnits
-    """Standardisation from the given features to those of the objective."""
+    weights: Array  # the model's weights, for the features as given
+    factor: float  # the claim is the sum over its problems of this factor times their objectives
+    units: GivenUnits  # standardisation from the given features to those of the objective
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,7 @@ class Claimed:
 
     claim: Claim
     source: Source
-    weights: Array
-    """Weights of the model, (1 or k, d + 1), bias last."""
+    weights: Array  # weights of the model, (1 or k, d + 1), bias last
     problems: tuple[Problem, ...]
 
     @property

@@ -194,7 +194,6 @@ class PosedSource(MappedSource):
 
     @cached_property
     def weight_sum(self) -> float:
-        """Sum of the weights, in one pass."""
         return float(self.class_weight_sums().sum())
 
     @cached_property
@@ -203,12 +202,10 @@ class PosedSource(MappedSource):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the mapped rows."""
         return self._few.dtype
 
     @property
     def storage(self) -> Storage:
-        """Storage of the mapped rows."""
         return self._few.storage
 
     @property
@@ -218,7 +215,6 @@ class PosedSource(MappedSource):
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, estimated in the same way."""
         return (12.0 if self.storage == "csr" else 8.0) * self.row_values
 
 
@@ -229,7 +225,6 @@ class Transformed(BlockMap):
     transform: Callable[[Any], Any]
 
     def __call__(self, block: Block) -> Block:
-        """The same labels and weights with other features."""
         X = check_rows(self.transform(host_rows_of(block.X).as_matrix()))
         return block._replace(X=with_offset(rows_of(X), block.rows.offset).X)
 
@@ -241,7 +236,6 @@ class WithColumn(BlockMap):
     value: float
 
     def __call__(self, block: Block) -> Block:
-        """The same block with the column last."""
         rows = host_rows_of(block.X)
         n, d = rows.shape
         column = np.full((n, 1), self.value, dtype=rows.dtype)
@@ -259,14 +253,9 @@ class OneAgainstRest(BlockMap):
 
     number: int
     weight: float = 1.0
-
-    @property
-    def copies(self) -> bool:
-        """No: only labels and weights are new."""
-        return False
+    copies = False
 
     def __call__(self, block: Block) -> Block:
-        """The same rows with labels of two classes."""
         y = signs_of(block.y, self.number)
         weight = block.weight
         if self.weight != 1.0:
@@ -297,11 +286,9 @@ class Predictions(Sum[tuple[int, int]]):
 
     W: Array
     other: Array | None
-    upper_on_tie: bool
-    """For two classes or a label: the class of score 0."""
+    upper_on_tie: bool  # for two classes or a label: the class of score 0
 
     def of(self, block: Block) -> tuple[int, int]:
-        """The counts of one block."""
         if not len(block.y):
             return 0, 0
         if block.y.ndim == 2:

@@ -32,13 +32,10 @@ ERRORS = 2.0  # and in standard errors
 class Gain:
     """Comparison of two fits on rows that neither has seen."""
 
-    own: float
-    """Mean loss."""
+    own: float  # mean loss
     other: float
-    error: float
-    """Standard error of the difference."""
-    nothing: float
-    """Mean loss of the best model without features."""
+    error: float  # standard error of the difference
+    nothing: float  # mean loss of the best model without features
 
     @property
     def share(self) -> float:

@@ -32,13 +32,10 @@ OF_EACH_CLASS = 10  # minimum number of rows of a class in a sample, if availabl
 class FittedModel:
     """A fitted classifier, the rows that it saw, and derived facts."""
 
-    estimator: Any
-    """The given estimator: the classifier or a pipeline that ends in it."""
+    estimator: Any  # the given estimator: the classifier or a pipeline that ends in it
     clf: Any
-    X: Any
-    """X as the classifier got it: after the other steps of a pipeline."""
-    rows: HostRowsLike
-    """X in its storage: an array or CSR."""
+    X: Any  # X as the classifier got it: after the other steps of a pipeline
+    rows: HostRowsLike  # X in its storage: an array or CSR
     labels: AnyArray
     source: InMemory
     objective: Objective
@@ -182,7 +179,6 @@ class FittedModel:
         return names
 
     def name(self, feature: int) -> str:
-        """The name of a feature, or its number."""
         if self._names is None:
             return f"feature {feature}"
         return repr(str(self._names[feature]))

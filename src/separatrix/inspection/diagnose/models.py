@@ -9,7 +9,7 @@ from ...estimators.cv.l2_path import outweighing_l2
 from ...numeric.dense import dense
 from .. import remedy_lines
 from . import left_out
-from .comparison import LARGEST_L2, WORTH, Gain
+from .comparison import WORTH, Gain
 from .fitted import FittedModel
 from .report import Finding
 
@@ -17,6 +17,7 @@ DOMINANT = 0.8  # share of the rows
 NO_BETTER = 0.25  # share of the other rows that may be correct next to the dominant class
 SAVED = 0.05  # share of the leave-one-out loss that is worth reporting
 PER_DECADE = 2  # penalties that are tried
+WIDEST = 1e20  # range of penalties; a wider one means that the features need scaling first
 SMALLER = np.array([1e-1, 1e-2, 1e-4])  # factors of the penalty that are tried
 
 
@@ -96,7 +97,7 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
 def _too_small_by_leaving_out(model: FittedModel) -> Finding | None:
     """The same where it is cheap to leave out each row in turn, which is exact enough for less."""
     largest = outweighing_l2(model.loss, model.moments.deviation)
-    if not model.l2 < largest < LARGEST_L2:
+    if not model.l2 < largest < WIDEST * model.l2:
         return None
     stronger = np.geomspace(
         largest, model.l2, max(2, round(PER_DECADE * np.log10(largest / model.l2)) + 1)

@@ -106,7 +106,6 @@ def fitted_model(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> F
 
 
 def penalty_of_fit(clf: Any) -> Penalty:
-    """The penalty of the fit."""
     if isinstance(clf, LinearClassifier):
         return clf._penalty()
     if hasattr(clf, "l1_"):  # of a search along strengths

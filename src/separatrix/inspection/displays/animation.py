@@ -103,12 +103,10 @@ def animate(
 
 
 class _Picture(NamedTuple):
-    number: int
-    """Number of the update; 0 is the start."""
+    number: int  # number of the update; 0 is the start
     in_pass: int
     weights: Array
-    rows: Ints | None
-    """The row of the update, if it is a single one."""
+    rows: Ints | None  # the row of the update, if it is a single one
 
 
 def _thinned(trace: Trace, steps: Iterator[Any]) -> Iterator[_Picture]:

@@ -196,10 +196,10 @@ class BoundaryDisplay:
 
     def _line(self, ax: Any, height: Any, levels: Sequence[float], looks: dict[str, Any]) -> None:
         """Contours of the height; a level that it never reaches draws nothing."""
-        met = [level for level in np.sort(levels) if height.min() < level < height.max()]
-        if met:
-            style_ = looks["linestyle"] or ["-" if level == 0.0 else "--" for level in met]
-            self.lines_.append(self._contour(ax, height, met, looks, style_))
+        shown = [level for level in np.sort(levels) if height.min() < level < height.max()]
+        if shown:
+            style_ = looks["linestyle"] or ["-" if level == 0.0 else "--" for level in shown]
+            self.lines_.append(self._contour(ax, height, shown, looks, style_))
 
     def _between(self, ax: Any, looks: dict[str, Any], pairs: bool) -> None:
         assert self.scores is not None

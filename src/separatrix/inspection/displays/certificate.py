@@ -236,11 +236,11 @@ class CertificateDisplay:
             )
         levels = [0.0] if not self.margin else [-self.margin, 0.0, self.margin]
         levels = levels[-2:] if self.flipped else levels
-        met = [level for level in levels if scores.min() < level < scores.max()]
-        if met:
-            dashes = ["-" if level == 0.0 else "--" for level in met]
+        shown = [level for level in levels if scores.min() < level < scores.max()]
+        if shown:
+            dashes = ["-" if level == 0.0 else "--" for level in shown]
             self.line_ = ax.contour(
-                xx0, xx1, scores, levels=met, colors=[style.ink(ax)], linestyles=dashes,
+                xx0, xx1, scores, levels=shown, colors=[style.ink(ax)], linestyles=dashes,
                 linewidths=1.3,
             )  # fmt: skip
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

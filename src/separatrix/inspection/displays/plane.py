@@ -22,8 +22,7 @@ class Plane:
     origin: Array
     axes: Array
     labels: tuple[str, str]
-    said: str
-    """Description of the plane, unless it is the whole space."""
+    said: str  # description of the plane, unless it is the whole space
 
     def coordinates(self, X: Any) -> Array:
         """Coordinates (n, 2) of rows, projected onto the plane."""
@@ -31,7 +30,6 @@ class Plane:
         return found
 
     def lifted(self, points: Array) -> Array:
-        """Points of the plane as rows."""
         rows: Array = self.origin + points @ self.axes
         return rows
 

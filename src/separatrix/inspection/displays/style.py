@@ -25,8 +25,7 @@ WIDTH_OF_LETTER = 0.55  # approximate share of its height
 OVERHANG = 1.05  # width of a line of text relative to the axes, which have ticks and a label
 LETTERS_OF_HANDLE = 6  # width of the handle in a legend
 LINES_OF_LABEL = 3.8  # of medium size, from the axes to the space below their ticks and label
-MOST_ROWS = 2000
-"""Maximum number of rows to plot; of more, a random selection is plotted."""
+MOST_ROWS = 2000  # maximum number of rows to plot; of more, a random selection is plotted
 
 
 def colour(number: int) -> str:

@@ -18,8 +18,7 @@ from ...estimators.decision import Decision
 from ...numeric.types import AnyArray, Array, Ints
 from .scored import ScoredRows
 
-MOST_CONFUSED = 8
-"""Most classes of a confusion matrix."""
+MOST_CONFUSED = 8  # most classes of a confusion matrix
 MOST_RANKED = 100
 """Most classes whose AUC, average precision and calibration are computed: each sorts all rows."""
 BINS = 10  # groups of calibration

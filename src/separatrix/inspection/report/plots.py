@@ -20,12 +20,9 @@ from ..displays.path import PathDisplay
 from .scored import ScoredRows
 from .words import short, shown
 
-MOST_CURVES = 7
-"""Most classes in a plot: those with the largest weight."""
-MOST_POINTS = 1000
-"""Most points of a curve."""
-TOP = 20
-"""Most features in the plot of coefficients."""
+MOST_CURVES = 7  # most classes in a plot: those with the largest weight
+MOST_POINTS = 1000  # most points of a curve
+TOP = 20  # most features in the plot of coefficients
 SETTINGS: Any = {
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",  # text stays text: any script can be shown

@@ -19,15 +19,12 @@ from ...numeric.types import AnyArray, Array
 class ScoredRows:
     """The rows of positive weight."""
 
-    classes: AnyArray
-    """The classes of the model."""
+    classes: AnyArray  # the classes of the model
     labels: AnyArray
     weights: Array
     predicted: AnyArray
-    scores: Array
-    """(n, 1) for two classes, higher for the larger one; else (n, k)."""
-    probabilities: Array | None
-    """(n, k), if the model defines them."""
+    scores: Array  # (n, 1) for two classes, higher for the larger one; else (n, k)
+    probabilities: Array | None  # (n, k), if the model defines them
 
     def scores_of(self, number: int) -> Array:
         """Scores that are higher for the class with this number."""

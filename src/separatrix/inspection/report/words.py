@@ -8,8 +8,7 @@ import numpy as np
 
 from ..displays.classifiers import last_step
 
-MOST_LETTERS, MOST_PLOTTED_LETTERS = 200, 30
-"""Longest name in a table and in a plot."""
+MOST_LETTERS, MOST_PLOTTED_LETTERS = 200, 30  # longest name in a table and in a plot
 UNPROVEN = {
     "closed form": "The fit is the solution of linear equations, and is not proven further.",
     "stationary": "The gradient of the penalised likelihood is 0, up to tol standard errors.",

@@ -33,11 +33,11 @@ from .vectors import DeviceVectors
 
 
 class DeviceRows(TiledRows):
-    """Rows of one device."""
-
     __slots__ = ("residents", "vector_space")
     offset_rows: ClassVar[type[DeviceRows]]
     """Rows with an offset: set by offset.py, which imports this file."""
+    compiled = True  # a value and gradient of all rows needs no blocks
+    on_threads = False  # the device is the only worker
 
     def __init__(self, device: Device, residents: Residents | None = None) -> None:
         super().__init__(device)
@@ -45,7 +45,6 @@ class DeviceRows(TiledRows):
         self.vector_space = DeviceVectors(device)
 
     def with_own_offset(self, offset: Array) -> DeviceRows:
-        """Rows of the same device."""
         return self.offset_rows(self, offset)  # type: ignore[arg-type]
 
     def vectors_of(self, shape: tuple[int, int]) -> VectorSpace:
@@ -53,22 +52,10 @@ class DeviceRows(TiledRows):
         return self.vector_space.unless_few(shape)
 
     @property
-    def compiled(self) -> bool:
-        """A value and gradient of all rows needs no blocks."""
-        return True
-
-    @property
-    def on_threads(self) -> bool:
-        """False: the device is the only worker."""
-        return False
-
-    @property
     def rounding(self) -> float:
-        """Double precision."""
         return EPS
 
     def keep(self, *values: AnyArray | None) -> None:
-        """Keep copies of labels and weights on the device."""
         for array in values:
             if array is not None:
                 self.residents.keep(array)
@@ -83,15 +70,12 @@ class DeviceRows(TiledRows):
         """A copy of some rows in main memory."""
 
     def home(self) -> HostRows:
-        """A copy of all rows in main memory."""
         return self.home_part(0, self.shape[0])
 
     def to_dense(self) -> Array:
-        """A copy in main memory, in float64."""
         return self.home().to_dense()
 
     def absolute(self) -> Rows:
-        """In main memory."""
         return self.home().absolute()
 
     def row_products(self) -> Array:
@@ -288,7 +272,6 @@ class DeviceRows(TiledRows):
         out += self.device.download(total)
 
     def weight_sums(self, weight: Array | None, group: Ints, groups: int) -> Array:
-        """See :meth:`Rows.weight_sums`."""
         groups_of = self.residents.on_device(group.astype(np.int64, copy=False))
         return weight_sums(self, groups_of, self.weights_of(weight), groups)
 
@@ -324,7 +307,6 @@ class DeviceRows(TiledRows):
         return self.residents.on_device(y.astype(np.float64 if k == 1 else np.int64, copy=False))
 
     def weights_of(self, weight: Array | None) -> Any:
-        """Weights of the rows on the device."""
         return None if weight is None else self.residents.on_device(weight)
 
     def on_device(self, W: Any) -> Any:

@@ -86,6 +86,7 @@ class DeviceCsrRows(DeviceRows):
     """Sparse rows in arrays of a device; ``indptr`` is on the host, and on the device."""
 
     __slots__ = ("data", "indices", "indptr", "kind", "n_features", "offsets", "turned")
+    storage: Storage = "csr"
 
     def __init__(
         self,
@@ -108,18 +109,11 @@ class DeviceCsrRows(DeviceRows):
     # ---- storage -----------------------------------------------------------------------------
 
     @property
-    def storage(self) -> Storage:
-        """``csr``."""
-        return "csr"
-
-    @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
         return len(self.indptr) - 1, self.n_features
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float64 or float32."""
         return np.dtype(self.kind)
 
     @property
@@ -134,22 +128,18 @@ class DeviceCsrRows(DeviceRows):
 
     @property
     def n_values(self) -> int:
-        """Number of values of these rows."""
         return int(self.indptr[-1] - self.indptr[0])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of values and indices."""
         return self.n_values * int(self.data.dtype.itemsize + self.indices.dtype.itemsize)
 
     @property
     def row_values(self) -> float:
-        """Stored values of a row, on average."""
         return self.n_values / max(self.shape[0], 1)
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, on average, with its indices."""
         return self.nbytes / max(self.shape[0], 1)
 
     def part(self, start: int, stop: int) -> DeviceCsrRows:
@@ -162,7 +152,6 @@ class DeviceCsrRows(DeviceRows):
         )  # fmt: skip
 
     def take(self, at: Ints) -> DeviceCsrRows:
-        """A copy of some rows on the device."""
         sizes = np.diff(self.indptr)[at]
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         entries = np.repeat(self.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
@@ -174,7 +163,6 @@ class DeviceCsrRows(DeviceRows):
 
     @classmethod
     def concatenated(cls, parts: Sequence[DeviceCsrRows]) -> DeviceCsrRows:
-        """Concatenate rows of one device."""
         first = parts[0]
         at = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in parts]
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
@@ -186,7 +174,6 @@ class DeviceCsrRows(DeviceRows):
         )  # fmt: skip
 
     def home_part(self, start: int, stop: int) -> CsrRows:
-        """A copy in main memory."""
         indptr = self.indptr[start : stop + 1]
         at = slice(int(indptr[0]), int(indptr[-1]))
         indices = self.device.download(self.indices[at])
@@ -194,17 +181,15 @@ class DeviceCsrRows(DeviceRows):
         return CsrRows(self.device.download(self.data[at]), indices, offsets, self.n_features)
 
     def take_features(self, at: Ints) -> CsrRows:
-        """A copy of some features in main memory."""
         return self.home_part(0, self.shape[0]).take_features(at)
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features in main memory."""
         return self.home_part(0, self.shape[0]).features_as_dense(at)
 
     # ---- sums --------------------------------------------------------------------------------
 
     def tile_rows(self, k: int) -> int:
-        """So many that coefficients stay in the cache and entries can be sorted."""
+        """Few enough rows that coefficients stay in the cache and entries can be sorted."""
         free = max(1 << 20, self.device.free_bytes() // FREE_SHARE)
         budget = min(SORTED_BYTES, 1 << (free.bit_length() - 1))
         sorted_rows = budget / (SORT_BYTES * max(self.row_values, 1.0) + 8 * (k + 4))
@@ -335,12 +320,10 @@ class DeviceCsrRows(DeviceRows):
         return rows.sums_stored_alone(standardization)
 
     def add_gram(self, weight: Array, standardization: Standardization, out: Array) -> None:
-        """See ``gram``."""
         out += self.gram(weight, standardization)
 
     @property
     def finite(self) -> bool:
-        """Whether no value is NaN or infinite."""
         found, count = self.device.zeros((1,)), len(self.data)
         kernel = CudaKernel.of("not_finite", VALUES=VALUES[self.kind])
         blocks = min(self.blocks(count), MOST_BLOCKS)

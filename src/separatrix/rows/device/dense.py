@@ -42,7 +42,6 @@ class DeviceDenseRows(DeviceRows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of features."""
         n, d = self.array.shape
         return n, d
 
@@ -53,47 +52,38 @@ class DeviceDenseRows(DeviceRows):
 
     @property
     def value_bytes(self) -> int:
-        """Bytes of a value."""
         return int(self.array.dtype.itemsize)
 
     @property
     def n_values(self) -> int:
-        """Number of values."""
         n, d = self.shape
         return n * d
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
         return self.n_values * self.value_bytes
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row."""
         return float(self.value_bytes * self.shape[1])
 
     def _with(self, array: Any, residents: Residents | None = None) -> DeviceDenseRows:
         return DeviceDenseRows(self.device, array, self.kind, residents)
 
     def part(self, start: int, stop: int) -> DeviceDenseRows:
-        """A view of some rows."""
         return self._with(self.array[start:stop], self.residents)
 
     def take(self, at: Ints) -> DeviceDenseRows:
-        """A copy of some rows on the device."""
         return self._with(np.take(self.array, self.device.upload(at), axis=0))
 
     def take_features(self, at: Ints) -> DeviceDenseRows:
-        """A copy of some features on the device."""
         return self._with(np.take(self.array, self.device.upload(at), axis=1), self.residents)
 
     @classmethod
     def concatenated(cls, parts: Sequence[DeviceDenseRows]) -> DeviceDenseRows:
-        """Concatenate rows of one device."""
         return parts[0]._with(np.concatenate([part.array for part in parts]))
 
     def features_as_dense(self, at: Ints) -> Array:
-        """Some features, copied to main memory."""
         return self.take_features(at).home().to_dense()
 
     def home_part(self, start: int, stop: int) -> DenseRows:
@@ -114,7 +104,6 @@ class DeviceDenseRows(DeviceRows):
         return -(-(self.shape[1] + 1) // PADDING) * PADDING
 
     def tile(self, start: int, stop: int, single: bool = False) -> Tile:
-        """Rows start, ..., stop - 1."""
         split = single and self.kind != "float64"
         return (SplitTile if split else DenseTile)(self, start, stop)
 
@@ -345,7 +334,6 @@ class DeviceDenseRows(DeviceRows):
 
     @property
     def finite(self) -> bool:
-        """Whether no value is NaN or infinite."""
         found, count = self.device.zeros((1,)), self.n_values
         kernel = CudaKernel.of("not_finite", VALUES=VALUES[self.kind])
         blocks = min(self.blocks(count), MOST_BLOCKS)

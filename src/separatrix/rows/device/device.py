@@ -18,10 +18,7 @@ from .kernels import THREADS, CudaKernel
 
 
 class Device(ABC):
-    """One device."""
-
-    name: str
-    """As in ``device="cuda:0"``."""
+    name: str  # as in ``device="cuda:0"``
 
     @abstractmethod
     def adopt(self, X: Any) -> Any:

@@ -75,13 +75,11 @@ class Cuda(Device):
             return made
 
     def download(self, values: Any) -> AnyArray:
-        """Copy an array to the host."""
         with self.device:
             found: AnyArray = self.cupy.asnumpy(values, order="C")
         return found
 
     def copied_ahead(self, items: Iterable[Sequence[AnyArray]]) -> Iterator[list[Any]]:
-        """On a stream of its own."""
         return self.staging.copied_ahead(items)
 
     def expect_copies(self, values: AnyArray) -> None:
@@ -89,17 +87,14 @@ class Cuda(Device):
         self.staging.pages.note(values)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
-        """An array from the memory pool."""
         with self.device:
             return self.cupy.empty(shape, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
-        """An array of zeros."""
         with self.device:
             return self.cupy.zeros(shape, dtype)
 
     def aligned(self, values: Any, size: int) -> bool:
-        """Whether the address of an array is a multiple of ``size``."""
         return bool(values.data.ptr % size == 0)
 
     def launch(

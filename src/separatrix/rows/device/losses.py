@@ -31,8 +31,7 @@ class KernelLoss(NamedTuple):
     """How the kernels know a loss."""
 
     form: int
-    margin: int
-    """The number of the loss of each column, if the form is ``MARGINS``."""
+    margin: int  # the number of the loss of each column, if the form is ``MARGINS``
 
 
 def kernel_loss(loss: Loss) -> KernelLoss | None:

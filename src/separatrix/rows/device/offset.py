@@ -44,17 +44,14 @@ class DeviceOffsetRows(RowsPlusOffset, DeviceRows):
         self.held = self.device.upload(offset) if held is None else held
 
     def part(self, start: int, stop: int) -> DeviceOffsetRows:
-        """Views of some rows and their offset."""
         at, some = slice(start, stop), self.given.part(start, stop)
         return DeviceOffsetRows(cast(DeviceRows, some), self._offset[at], self.held[at])
 
     @property
     def finite(self) -> bool:
-        """Whether no value of the rows is NaN or infinite."""
         return self.given.finite
 
     def home(self) -> HostRows:
-        """A copy of the rows alone in main memory."""
         return self.given.home()
 
     def home_part(self, start: int, stop: int) -> HostRows:

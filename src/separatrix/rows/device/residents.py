@@ -45,7 +45,6 @@ class Residents:
             self.known = [*self.known, values][-MOST:]
 
     def on_device(self, values: AnyArray | DeviceValues) -> Any:
-        """An array of the device with these values, which is not written to."""
         if isinstance(values, DeviceValues):
             return values.held
         if not values.flags.c_contiguous or not len(values):

@@ -22,8 +22,7 @@ class Team(NamedTuple):
     warps: int
     rows: int
     full: bool
-    stages: int
-    """Groups of rows that are read ahead."""
+    stages: int  # groups of rows that are read ahead
 
     @classmethod
     def of(

@@ -27,7 +27,6 @@ class DenseTile(Tile):
         return out
 
     def add_transpose(self, coefficients: Any, out: Any) -> None:
-        """By one product."""
         padded = self.device.empty((len(out), self.z.shape[1]))
         self.device.multiply(coefficients, self.z, padded, turn_a=True)
         out += padded[:, : out.shape[1]]

@@ -22,6 +22,7 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     __slots__ = ("_copy", "device", "held")
+    ndim = 1
 
     def __init__(self, device: Device, held: Any, copy: AnyArray | None = None) -> None:
         self.device, self.held, self._copy = device, held, copy
@@ -36,7 +37,6 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
         dtype: np.dtype[Any] = self.held.dtype
         return dtype
 
@@ -44,11 +44,6 @@ class DeviceValues(np.lib.mixins.NDArrayOperatorsMixin):
     def shape(self) -> tuple[int]:
         """(n,)."""
         return (len(self),)
-
-    @property
-    def ndim(self) -> int:
-        """1."""
-        return 1
 
     @property
     def size(self) -> int:

@@ -18,8 +18,6 @@ CONSTANTS = 4  # arrays of the host whose copies are kept: sums over classes and
 
 
 class DeviceVectors(VectorSpace):
-    """Vectors on one device."""
-
     def __init__(self, device: Device) -> None:
         self.device = device
         self._copies: list[tuple[Any, AnyArray]] = []
@@ -31,7 +29,6 @@ class DeviceVectors(VectorSpace):
         return HOST if k * width <= HOST_WEIGHTS and width <= HOST_WIDTH else self
 
     def asarray(self, v: Any) -> Any:
-        """The vector itself, or that of which the array of the host is a copy, or a copy of it."""
         if not isinstance(v, np.ndarray):
             return v
         for known, copy in self._copies:

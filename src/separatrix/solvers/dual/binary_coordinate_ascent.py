@@ -140,8 +140,7 @@ def binary_state(objective: Objective, n: int) -> Check:
 class CoordinateAscentRun(CoordinateEpochs):
     """State of an ascent, and how its epochs are accelerated."""
 
-    bias_center: float = 0.0
-    """Value that the bias is kept near."""
+    bias_center: float = 0.0  # value that the bias is kept near
     rounds: int = 0
     products: int = 2 * FEWEST_PRODUCTS
     lowest: float = np.inf

@@ -71,10 +71,8 @@ class CoordinateEpochs:
     epochs: int = 0
     shrink_margin: float = np.inf
     """Distance beyond its kink from which a row at a bound need not be visited again."""
-    gap: float = np.inf
-    """The duality gap as measured in the last epoch: each row before its update."""
-    subspace: bool = True
-    """Whether epochs are accelerated by subspace steps: if there is no bias."""
+    gap: float = np.inf  # the duality gap as measured in the last epoch: each row before its update
+    subspace: bool = True  # whether epochs are accelerated by subspace steps: if there is no bias
     visits: float = 0.0
     """Updates since the weights were computed from the alphas; infinite if either was changed
     otherwise."""

@@ -150,8 +150,7 @@ class PairPoint(NamedTuple):
 
     W: Array
     alpha: Array
-    upper_slack: Array
-    """1 - alpha, if alpha has an upper bound."""
+    upper_slack: Array  # 1 - alpha, if alpha has an upper bound
     slack: Array
     xi: Array
 
@@ -165,8 +164,7 @@ class PairMove(NamedTuple):
     xi: Array
 
 
-Products = tuple[Array, Array]
-"""Targets for ``alpha, slack`` and ``upper_slack, xi``."""
+Products = tuple[Array, Array]  # targets for ``alpha, slack`` and ``upper_slack, xi``
 
 
 class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
@@ -202,7 +200,6 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return n * d * min(n, d)
 
     def _complementarity(self, at: PairPoint) -> float:
-        """The mean product of the pairs, over all rows."""
         first = dot(self.share, at.alpha * at.slack)
         if not self.dual_loss.nonsmooth:
             return first
@@ -257,7 +254,7 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
         return self.at._replace(alpha=alpha + change, upper_slack=upper_slack - change)
 
     def _turns(self, direction: Array) -> Array:
-        """By what a change of the weights changes the margins."""
+        """Change of the margins with a change of the weights."""
         return self._margins(self.source.without_offset, direction)
 
     def _margins(self, source: InMemory, W: Array) -> Array:

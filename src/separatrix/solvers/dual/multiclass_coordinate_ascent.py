@@ -124,13 +124,10 @@ class MulticlassAscentRun:
 
     objective: Objective
     dual: CrammerSingerDual
-    alpha: Array
-    """(n, k)."""
+    alpha: Array  # (n, k)
     seed: int
-    active: Ints
-    """Rows to visit in the next epoch: those whose alphas may change."""
-    bias_center: Array
-    """Values that the biases are kept near, (k,)."""
+    active: Ints  # rows to visit in the next epoch: those whose alphas may change
+    bias_center: Array  # values that the biases are kept near, (k,)
     epochs: int = 0
     shrink_margin: float = np.inf
     """Distance from the next change of its alphas at which a row need not be visited again."""

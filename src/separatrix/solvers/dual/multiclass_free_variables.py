@@ -29,14 +29,10 @@ class FreeVariables:
     dual: CrammerSingerDual
     rows: InMemory
     alpha: Array
-    free: AnyArray
-    """Which alphas may move, (m, k)."""
-    p: Array
-    """Shares of the rows in the total weight, (m, 1)."""
-    curvatures: Array
-    """Effect of one more count of a row on its own score, (m,)."""
-    gives: Array
-    """Effect of one more count of a row on the weights, relative to the row: (d + 1,)."""
+    free: AnyArray  # which alphas may move, (m, k)
+    p: Array  # shares of the rows in the total weight, (m, 1)
+    curvatures: Array  # effect of one more count of a row on its own score, (m,)
+    gives: Array  # effect of one more count of a row on the weights, relative to the row: (d + 1,)
 
     def solve(self, W: Array, most: int) -> FreeAlphas:
         """Conjugate gradients with a limited number of products, then projection onto the bounds.

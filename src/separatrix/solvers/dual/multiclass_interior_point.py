@@ -229,7 +229,6 @@ class CrammerSingerRun(PredictorCorrector[MulticlassPoint, MulticlassPoint, Arra
         return lambda right: inverse(right.ravel()).reshape(right.shape)
 
     def _evaluate_gap(self) -> None:
-        """Weights, J there, and the bound from the shares."""
         objective = self.objective
         sums = dual_sums(self.source, self.dual_loss, self.shares)
         self.bound = self.dual_loss.bound(sums, objective.penalty.l2, objective.intercept)

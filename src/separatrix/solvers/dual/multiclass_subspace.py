@@ -35,8 +35,7 @@ class SubspaceSteps:
 
     source: InMemory
     inv_2l2: float
-    steps: list[Array] = field(default_factory=list)
-    """(rows, classes) each."""
+    steps: list[Array] = field(default_factory=list)  # (rows, classes) each
     moves: list[Array] = field(default_factory=list)
     """Effects on the weights, as lines, (d + 1, width) each."""
 

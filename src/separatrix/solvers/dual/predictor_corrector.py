@@ -32,12 +32,9 @@ NEAR_END = 1e-6  # of J: if the gap does not decrease with such products, roundi
 LARGE_MISFIT = 0.1  # of the gap: the cost of alphas that do not match the weights
 MOST_FITS = 2  # of the alphas, per step
 
-P = TypeVar("P", bound=NamedTuple)
-"""A point: weights and pairs."""
-M = TypeVar("M", bound=NamedTuple)
-"""A change of the whole point."""
-T = TypeVar("T")
-"""Required changes of the products of the pairs."""
+P = TypeVar("P", bound=NamedTuple)  # a point: weights and pairs
+M = TypeVar("M", bound=NamedTuple)  # a change of the whole point
+T = TypeVar("T")  # required changes of the products of the pairs
 
 
 class PredictorCorrector(ABC, Generic[P, M, T]):
@@ -48,8 +45,7 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
     objective_value: float
     mistakes: float
     bound: float
-    misfit: float
-    """Improvement of the bound if the alphas matched the weights."""
+    misfit: float  # improvement of the bound if the alphas matched the weights
     ended = False
     """Whether steps are no longer useful. The state is then the one before the last step."""
 

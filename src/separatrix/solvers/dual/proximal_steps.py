@@ -41,12 +41,9 @@ class ProximalIterate(NamedTuple):
     W: Array
     objective: float
     mistakes: float
-    smooth: float
-    """J with its kinks rounded off."""
-    gradient: Array
-    """Gradient of the smoothed J."""
-    proximal_term: float
-    """Cost of the distance of alpha from the center."""
+    smooth: float  # J with its kinks rounded off
+    gradient: Array  # gradient of the smoothed J
+    proximal_term: float  # cost of the distance of alpha from the center
     bound: float
 
 
@@ -62,12 +59,10 @@ class ProximalSteps(ABC):
     W: Array
     center: Array
     penalty_parameter: float = FIRST_PENALTY
-    proximal_term: float = np.inf
-    """Cost of the last move of the center."""
+    proximal_term: float = np.inf  # cost of the last move of the center
     fixed: DualSums | None = None
     weight_sum: float = 0.0
-    center_moved: bool = False
-    """Whether the last step started from a new center."""
+    center_moved: bool = False  # whether the last step started from a new center
 
     def __post_init__(self) -> None:
         self.weight_sum = self.weight_sum or self.objective.source.weight_sum

@@ -18,8 +18,7 @@ from ...objective import Objective
 from ...proofs.binary_dual import has_dual
 from ..base import Solver, State, Step, lowest
 
-HANDED_ON = "handed on"
-"""Phase name of a state with the alphas of a run with another penalty."""
+HANDED_ON = "handed on"  # phase name of a state with the alphas of a run with another penalty
 MOST_UNREPORTED = 30  # iterates in a row that are not reported
 
 
@@ -30,10 +29,8 @@ class DualIterate(NamedTuple):
     objective: float
     mistakes: float
     lower_bound: float
-    reported: bool = True
-    """Whether this ends a phase, even without progress."""
-    alpha: Callable[[], Array] | None = None
-    """Dual variables, valid until the next step."""
+    reported: bool = True  # whether this ends a phase, even without progress
+    alpha: Callable[[], Array] | None = None  # dual variables, valid until the next step
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,8 +39,7 @@ class DualSolver(Solver):
 
     monotone = True
     needs_rows_in_memory: ClassVar[bool] = True
-    words: ClassVar[tuple[str, ...]] = ()
-    """State entries that are strings."""
+    words: ClassVar[tuple[str, ...]] = ()  # state entries that are strings
 
     def check(self, objective: Objective) -> None:
         """Requires a penalty, a loss with a known dual, and rows in memory or visits if needed."""

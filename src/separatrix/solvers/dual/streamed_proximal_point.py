@@ -170,8 +170,7 @@ class NearCenter(Sum[T]):
     center: Array | str | KeptCenter
     penalty_parameter: float
 
-    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> NearCenter[T]:
-        """With the center stored with the rows, if it is there."""
+    def with_row_numbers(self, numbers: Mapping[str, AnyArray], start: int) -> NearCenter[T]:
         if not isinstance(self.center, str):
             return self
         return replace(self, center=KeptCenter(numbers.get(self.center), start))
@@ -219,13 +218,11 @@ class StreamedSums(NearCenter[Streamed]):
     """The sums of ``SmoothedSums``, the number of free rows, some of them, and moved centers."""
 
     loss: Loss
-    share: float
-    """Maximum number of rows whose free rows are collected."""
+    share: float  # maximum number of rows whose free rows are collected
     moves_from: float | None
     """Penalty parameter of the given center, if it is to be moved to the alphas at W."""
 
     def of(self, block: Block) -> Streamed:
-        """In one read of the rows."""
         y, s = block.y, scores_of(block, self.W)
         center = self.center_of(block)
         if self.moves_from is not None:

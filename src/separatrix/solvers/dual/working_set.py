@@ -51,7 +51,7 @@ SOLVED = 1e-3  # of the decrease that it predicts, likewise
 MOST_STEPS = 100  # proximal point steps per model
 STALLED = 30  # steps without gain
 KEPT_PROMISE = 0.5  # of the predicted decrease that must be found
-NOBODY = np.empty(0, dtype=np.int64)
+NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 def working_set_iterates(
@@ -93,10 +93,8 @@ class Gathered(NamedTuple):
     mistakes: float
     far: DualSums
     near_rows: Block
-    sampled_rows: Block
-    """Sample of the others, weighted to represent all of them."""
-    size: int
-    """Bytes of the rows."""
+    sampled_rows: Block  # sample of the others, weighted to represent all of them
+    size: int  # bytes of the rows
 
 
 class Model(NamedTuple):
@@ -156,7 +154,7 @@ def _minimised(objective: Objective, dual_loss: DualLoss, W: Array, found: Gathe
     sampled = Source.gathered(found.sampled_rows, classes)
     fixed = found.far
     if len(sampled.y):
-        asked = TangentSums(objective.loss, dual_loss, W, NOBODY)
+        asked = TangentSums(objective.loss, dual_loss, W, NO_ROWS)
         _, rows, conjugates, _ = sampled.total(asked)
         fixed = fixed.plus(DualSums(-rows / C, -conjugates / C))
     gathered = Source.gathered(concatenated([found.near_rows, found.sampled_rows]), classes)

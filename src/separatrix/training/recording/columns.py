@@ -18,10 +18,8 @@ from ...solvers import Step
 
 MOST_ROWS = 2000  # points of a recording: a page cannot show more
 MOST_STEPS = 20_000  # a page stays responsive
-MOST_WEIGHTS = 30
-"""Largest number of entries in the weights of a recording."""
-MOST_NUMBERS = 1 << 24
-"""Largest number of entries in the weights of all steps."""
+MOST_WEIGHTS = 30  # largest number of entries in the weights of a recording
+MOST_NUMBERS = 1 << 24  # largest number of entries in the weights of all steps
 SCORES_AT_ONCE = 1 << 20  # 8 MB
 
 
@@ -29,23 +27,16 @@ SCORES_AT_ONCE = 1 << 20  # 8 MB
 class StepColumns:
     """Entry i describes the state after step i, and entry 0 the start; there are N steps."""
 
-    visited: Sequence[Ints | None]
-    """(N,): visited rows; None: all."""
-    updated: list[Ints]
-    """(N,): rows that moved the weights, if the solver distinguishes them."""
-    margins: Sequence[Array | None]
-    """(N,): margins of the visited rows before the step."""
-    sizes: Sequence[float | None]
-    """(N,): step sizes, if there are any."""
-    weights: Array | None
-    """(N + 1, k, d + 1); None for kernels."""
+    visited: Sequence[Ints | None]  # (N,): visited rows; None: all
+    updated: list[Ints]  # (N,): rows that moved the weights, if the solver distinguishes them
+    margins: Sequence[Array | None]  # (N,): margins of the visited rows before the step
+    sizes: Sequence[float | None]  # (N,): step sizes, if there are any
+    weights: Array | None  # (N + 1, k, d + 1); None for kernels
     average: Array | None
-    mistakes: Array
-    """(N + 1,)."""
+    mistakes: Array  # (N + 1,)
     objective: Array
     norm: Array
-    passes: list[int]
-    """The last step of every pass."""
+    passes: list[int]  # the last step of every pass
     cut: bool
     coefficients: list[list[tuple[int, int, float]]] | None = None
     """(N,): for kernels, changes of coefficients: column, row and amount."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-UNITS = 1000
-"""Resolution of the segments: integers are short and precise enough."""
+UNITS = 1000  # resolution of the segments: integers are short and precise enough
 
 
 def contour(values: Any, level: float) -> list[list[int]]:

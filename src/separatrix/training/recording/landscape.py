@@ -15,18 +15,13 @@ from .contours import contour
 Evaluate = Callable[[Array], tuple[Array, Array]]
 """Mistakes and objective for several weights, (m, k, d + 1)."""
 KINDS = ("mistakes", "objective")
-MOST_LEVELS = 12
-"""Number of contours, and of bands between them."""
-SAVED_SIZE = 40
-"""Grid points per side on a saved page."""
+MOST_LEVELS = 12  # number of contours, and of bands between them
+SAVED_SIZE = 40  # grid points per side on a saved page
 SAVED_NAMES = 3
 """A saved page has a landscape for each pair of the first weights, up to this number."""
-MOST_SAVED = 150
-"""Most landscapes on a saved page: the objective and the mistakes take 10 kB each."""
-MOST_ROWS_EVALUATED = 1 << 24
-"""Time for computing them: a second or two."""
-FAR = 1e6
-"""Points further out are ignored."""
+MOST_SAVED = 150  # most landscapes on a saved page: the objective and the mistakes take 10 kB each
+MOST_ROWS_EVALUATED = 1 << 24  # time for computing them: a second or two
+FAR = 1e6  # points further out are ignored
 
 
 def values_on_grid(

@@ -22,8 +22,7 @@ from .saved import DrawnPlane, RecordedSteps, loss_curve, saved_page
 from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
-MOST_ENTRIES = 60_000
-"""Largest number of entries in rows that are included."""
+MOST_ENTRIES = 60_000  # largest number of entries in rows that are included
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +45,13 @@ class Recording:
 
     method: dict[str, Any]
     classes: list[Any]
-    x: Array | None
-    """(n, d); None if there are too many to include."""
-    y: AnyArray
-    """Class indices."""
+    x: Array | None  # (n, d); None if there are too many to include
+    y: AnyArray  # class indices
     columns: StepColumns
     bounds: dict[str, Any]
     """``updates`` and ``objective``, or None; ``undecided`` if the former took too much work."""
-    arithmetic: Callable[[int], str]
-    """The update of a step, written out with its numbers."""
-    sentence: Callable[[int], str]
-    """A step in plain words."""
+    arithmetic: Callable[[int], str]  # the update of a step, written out with its numbers
+    sentence: Callable[[int], str]  # a step in plain words
     stop: str | None = None
     kernel: Callable[[Array], Array] | None = None
     """For kernels: their values between given rows and those of the fit, and the 1 of the bias."""

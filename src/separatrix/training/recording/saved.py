@@ -21,22 +21,17 @@ from .schema import recording_schema
 
 MOST_STEPS = 500  # on a saved page: evenly spaced
 MOST_BYTES = 5_000_000  # of a saved page
-MOST_CLASSES = 4
-"""Number of classes that the page has colours for."""
-GRID = 48
-"""Points per side of a grid of scores."""
+MOST_CLASSES = 4  # number of classes that the page has colours for
+GRID = 48  # points per side of a grid of scores
 PROOF = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
 
 
 class RecordedSteps(NamedTuple):
     """Some steps of a recording."""
 
-    recording: dict[str, Any]
-    """Plain data, as if there were no other steps."""
-    numbers: list[int]
-    """Indices of these steps in the whole recording."""
-    updates: list[int]
-    """Number of steps so far that moved the weights, in the whole recording."""
+    recording: dict[str, Any]  # plain data, as if there were no other steps
+    numbers: list[int]  # indices of these steps in the whole recording
+    updates: list[int]  # number of steps so far that moved the weights, in the whole recording
     landscapes: dict[str, Any] | None
     """Landscapes in weight space: see :func:`.landscape.saved_landscapes`."""
 
@@ -45,12 +40,9 @@ class RecordedSteps(NamedTuple):
 class DrawnPlane:
     """Points to draw, and the scores of a recording in the plane."""
 
-    X: Array
-    """(n, 2)."""
-    y: AnyArray
-    """Class indices."""
-    line: bool
-    """Whether the boundary is given by the weights of the two coordinates."""
+    X: Array  # (n, 2)
+    y: AnyArray  # class indices
+    line: bool  # whether the boundary is given by the weights of the two coordinates
     scores: Callable[[Array, Sequence[int]], Array]
     """Scores at places after steps: (steps, places, k)."""
 

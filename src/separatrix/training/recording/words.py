@@ -43,8 +43,7 @@ class Story:
     intercept: bool
     standardized: bool
     classes: Sequence[Any]
-    x: Array | None
-    """(n, d + 1): the rows with a 1; None if there are too many numbers to show."""
+    x: Array | None  # (n, d + 1): the rows with a 1; None if there are too many numbers to show
     y: AnyArray
     columns: StepColumns
 
@@ -201,7 +200,7 @@ class Story:
         if isinstance(self.solver, BatchPerceptron):
             wrong = len(self.columns.updated[step - 1])
             if not wrong:
-                return "No row is wrong: nothing is added, and the run has come to its end."
+                return "No row is wrong: nothing is added, and the run ends."
             if wrong == 1:
                 return "1 row is wrong and is added."
             return f"{wrong} rows are wrong, and their sum is added at once."

@@ -220,7 +220,7 @@ def test_what_is_no_file_is_no_cache(tmp_path):
     path.symlink_to(tmp_path / "elsewhere")
     assert DecodedCache.open(tmp_path, IDENTITY) is None
     path.unlink()
-    os.mkfifo(path, 0o600)  # nobody writes to it: to wait would be for ever
+    os.mkfifo(path, 0o600)  # without a writer, to wait would be for ever
     with pytest.raises(CacheDamaged, match="is not a file"):
         DecodedCache.open(tmp_path, IDENTITY)
 

@@ -1,4 +1,4 @@
-"""Tables as rows of numbers, beside scikit-learn's encoders on the same columns."""
+"""Tables as rows of numbers, compared with scikit-learn's encoders on the same columns."""
 
 from __future__ import annotations
 

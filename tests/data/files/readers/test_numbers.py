@@ -61,7 +61,7 @@ def test_a_piece_whose_rows_all_weigh_nothing():
 
 
 def bad_value(before=0):
-    """Where the first value above 2 stands, as errors name it; so many rows come before X."""
+    """Where the first value above 2 stands, as errors name it; this many rows come before X."""
     row, feature = np.argwhere(X > 2)[0]
     return rf"row {before + row} \(counted from 0\): feature {feature}"
 

@@ -1,4 +1,4 @@
-"""What spreadsheets write, and what is read beside it: columns left out, and those of a model."""
+"""What spreadsheets write, and what is read in addition: columns left out, and those of a model."""
 
 from __future__ import annotations
 

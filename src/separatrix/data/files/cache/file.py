@@ -134,7 +134,6 @@ class DecodedCache:
         return block
 
     def __iter__(self) -> Iterator[Block]:
-        """All blocks in their order."""
         return (self.block(number) for number in range(len(self)))
 
     def _room(self, size: int) -> AnyArray:

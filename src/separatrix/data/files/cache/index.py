@@ -36,8 +36,7 @@ TYPES = {
 """The types that the arrays of a block may have."""
 DENSE, SPARSE = ["X", "y"], ["data", "indices", "indptr", "y"]
 """The arrays of a block in their order."""
-MORE = ["weight"], ["offset"], ["weight", "offset"]
-"""Those that may follow."""
+MORE = ["weight"], ["offset"], ["weight", "offset"]  # those that may follow
 
 Identity = dict[str, Any]
 
@@ -50,17 +49,14 @@ class StoredBlock(NamedTuple):
     """The position of a block's arrays in the file."""
 
     start: int
-    features: int | None
-    """Number of features of sparse rows; None for dense rows."""
-    arrays: list[tuple[str, str, list[int]]]
-    """Name, dtype and shape of each."""
+    features: int | None  # number of features of sparse rows; None for dense rows
+    arrays: list[tuple[str, str, list[int]]]  # name, dtype and shape of each
     at: int
     size: int
     checksum: int
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return {name: shape for name, _, shape in self.arrays}["y"][0]
 
     @property

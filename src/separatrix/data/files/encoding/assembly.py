@@ -16,12 +16,10 @@ from ....rows import CsrRows
 class Assembly:
     """The columns of some rows, in the order of their features."""
 
-    numbers: Array
-    """Rows of those columns of numbers that were read together, (n, columns)."""
+    numbers: Array  # rows of those columns of numbers that were read together, (n, columns)
     number_features: list[int] = field(default_factory=list)
     """The feature of each, once it has been added."""
-    values: list[Array] = field(default_factory=list)
-    """The values of every other column."""
+    values: list[Array] = field(default_factory=list)  # the values of every other column
     features: list[Ints | int] = field(default_factory=list)
     """The feature of each of them; one number if it is the same in all rows."""
     order: list[int] = field(default_factory=list)

@@ -57,7 +57,6 @@ class ColumnSurvey(ABC):
 
     @property
     def missing(self) -> Missing:
-        """What a missing category is."""
         words: dict[str, Missing] = {"error": "refuse", "zero": "zero"}
         return words.get(self.options.missing, "category")
 
@@ -88,7 +87,6 @@ class CategorySurvey(ColumnSurvey):
         return round(self.counts[None if None in self.counts else max(self.counts)])
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
-        """Look at some more rows."""
         known = len(self.counts)
         column = categories(column, self.type, self.name, place)
         self._note(column, place)
@@ -98,7 +96,6 @@ class CategorySurvey(ColumnSurvey):
         self._check_number(lambda: f"up to {place.row(len(column) - 1)}")
 
     def merged(self, other: Any) -> Self:
-        """The categories of both."""
         found = super().merged(other)
         found.counts = dict(self.counts)
         for value, size in other.counts.items():
@@ -155,7 +152,6 @@ class DateSurvey(ColumnSurvey):
         }
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
-        """Look at some more rows."""
         if self.missing == "refuse":
             refuse_missing(self.name, missing(column), place)
         batch = date_parts(column, self.name, self.parts, place)
@@ -164,7 +160,6 @@ class DateSurvey(ColumnSurvey):
             part.add(batch.column(name), weight, place)
 
     def merged(self, other: Any) -> Self:
-        """What both know."""
         found = super().merged(other)
         found.numbers = self.numbers.merged(other.numbers)
         found.categories = {
@@ -174,11 +169,9 @@ class DateSurvey(ColumnSurvey):
 
     @property
     def n_values(self) -> int:
-        """Values other than 0 of all parts."""
         return self.numbers.n_values + sum(part.n_values for part in self.categories.values())
 
     def column(self, weight_sum: float) -> Column:
-        """A column for each part."""
         numbers, found = iter(self.numbers.columns()), self.categories
         names = [f"{self.name}_{part}" for part in self.parts]
         columns = tuple(
@@ -190,13 +183,9 @@ class DateSurvey(ColumnSurvey):
 class HashSurvey(ColumnSurvey):
     """Nothing need be known of what is hashed."""
 
-    @property
-    def needs_rows(self) -> bool:
-        """Nothing depends on them."""
-        return False
+    needs_rows = False
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
-        """Look at some more rows."""
         self._note(categories(column, self.type, self.name, place), place)
 
     def column(self, weight_sum: float) -> Column:

@@ -33,7 +33,7 @@ class LabelCodes:
 
     @classmethod
     def from_list(cls, values: Any) -> LabelCodes:
-        """Those of labels that were written down; ValueError if these are no labels."""
+        """Codes of stored labels; ValueError if they are not labels."""
         kinds = {type(value) for value in values}
         if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
             raise ValueError("labels are not of one kind")

@@ -27,10 +27,8 @@ class DatePart:
     """How a part of dates is computed."""
 
     of: Callable[[pa.Array], pa.Array]
-    type: str = "whole"
-    """One of ``columns.TYPES``."""
-    few: bool = False
-    """Whether it has few values: a category, not a number."""
+    type: str = "whole"  # one of ``columns.TYPES``
+    few: bool = False  # whether it has few values: a category, not a number
 
     def values(self, seconds: pa.Array) -> pa.Array:
         """This part of dates that were counted in seconds."""

@@ -20,8 +20,7 @@ class Decoded(NamedTuple):
     """Some rows as numbers."""
 
     X: RowsLike
-    labels: Labels | None
-    """As the file has them."""
+    labels: Labels | None  # as the file has them
     weight: Array | None
     where: Place
     unknown: dict[str, int]

@@ -28,8 +28,7 @@ DATE_PARTS: dict[str, Literal["number", "category"]] = {
 class Values(NamedTuple):
     """What a column gives each row: at most one value that is not 0."""
 
-    feature: Ints | int
-    """Number among the features of the column."""
+    feature: Ints | int  # number among the features of the column
     value: Array
     unknown: int = 0
 
@@ -44,7 +43,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def names(self) -> list[str]:
-        """Of the features that it has for itself."""
+        """Names of its own features, which it shares with no other column."""
 
     @property
     def n_features(self) -> int:
@@ -58,7 +57,7 @@ class Column(ABC):
 
     @abstractmethod
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
+        """The values of some rows."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,7 @@ class Number(Column):
 
     kind = "number"
     fill: float | None = None
-    indicator: bool = False
-    """Another feature says by 1 that the number is missing."""
+    indicator: bool = False  # another feature says by 1 that the number is missing
 
     @property
     def names(self) -> list[str]:
@@ -77,16 +75,13 @@ class Number(Column):
 
     @property
     def n_values(self) -> int:
-        """One, or two."""
         return 1 + self.indicator
 
     @property
     def n_features(self) -> int:
-        """One for each value."""
         return 1 + self.indicator
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import numbers
 
         values = numbers(column, self.name, place)
@@ -104,13 +99,12 @@ class OneHot(Column):
 
     kind = "onehot"
     type: str
-    categories: tuple[Any, ...]
-    """Those that have a feature each, in its order."""
+    categories: tuple[Any, ...]  # those that have a feature each, in its order
     infrequent: tuple[Any, ...] = ()
     missing: Missing = "refuse"
     """What a missing value is: with ``"category"`` None is a value as others are."""
     binary: bool = False
-    """Of two features only the second is there, as with ``drop="if_binary"`` of scikit-learn."""
+    """With two categories there is one feature, as with ``drop="if_binary"`` of scikit-learn."""
 
     @property
     def names(self) -> list[str]:
@@ -152,7 +146,6 @@ class OneHot(Column):
         return {name: value for name, value in vars(self).items() if name != "_known"}
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import categories, missing, numbers_among
 
         column = categories(column, self.type, self.name, place)
@@ -176,19 +169,13 @@ class Hashed(Column):
     hash_bits: int
     missing: Missing = "refuse"
     """What a missing value is: ``"category"``, the word of the column's name alone."""
+    n_features = 0
 
     @property
     def names(self) -> list[str]:
-        """None of its own."""
         return []
 
-    @property
-    def n_features(self) -> int:
-        """None of its own."""
-        return 0
-
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import categories, missing
 
         column = categories(column, self.type, self.name, place)
@@ -214,24 +201,19 @@ class DateParts(Column):
     """A date as some of its parts, each of which is a column of numbers or categories."""
 
     kind = "date"
-    parts: tuple[str, ...]
-    """Names among ``DATE_PARTS``."""
-    columns: tuple[Column, ...]
-    """A Number or OneHot for each part, named ``column_part``."""
+    parts: tuple[str, ...]  # names among ``DATE_PARTS``
+    columns: tuple[Column, ...]  # a Number or OneHot for each part, named ``column_part``
 
     @property
     def names(self) -> list[str]:
-        """The features of all parts."""
         return [name for column in self.columns for name in column.names]
 
     @property
     def n_features(self) -> int:
-        """The features of all parts."""
         return sum(column.n_features for column in self.columns)
 
     @property
     def n_values(self) -> int:
-        """Those of all parts."""
         return sum(column.n_values for column in self.columns)
 
     @property
@@ -248,7 +230,6 @@ class DateParts(Column):
         )
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
-        """Of some rows."""
         from .columns import missing
         from .dates import date_parts
 

@@ -40,8 +40,7 @@ class Encoded(NamedTuple):
     """Rows as numbers."""
 
     X: RowsLike
-    labels: Labels | None
-    """As the table has them."""
+    labels: Labels | None  # as the table has them
     weight: Array | None
     offset: Array | None
     unknown: dict[str, int]
@@ -76,12 +75,10 @@ class Encoding:
 
     @property
     def feature_names(self) -> AnyArray:
-        """Of the columns."""
         return np.array([column.name for column in self.columns], dtype=object)
 
     @property
     def coef_names(self) -> AnyArray:
-        """Of the features."""
         found = [name for column in self.columns for name in column.names]
         return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
 
@@ -96,7 +93,6 @@ class Encoding:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return int(self._offsets[-1]) + self._n_hashed
 
     @property
@@ -197,7 +193,7 @@ class Encoding:
         return replace(self, text_target=True)
 
     def text_columns(self) -> set[str]:
-        """Those that hold words, in every file."""
+        """The columns that hold words, in every file."""
         names = {
             column.name
             for column in self.columns
@@ -206,7 +202,7 @@ class Encoding:
         return names | set(target_names(self.target)) if self.text_target else names
 
     def column_names(self, labels: bool = True, offset: bool = True) -> list[str]:
-        """Those that a table has to have, with or without target and weight."""
+        """The columns that a table must have, with or without target and weight."""
         names = [column.name for column in self.columns]
         if offset and self.offset is not None:
             names.append(self.offset)

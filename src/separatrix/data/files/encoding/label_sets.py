@@ -14,8 +14,7 @@ from ....numeric.types import AnyArray
 from ..readers.reader import Place
 from .coded_labels import Labels, plain_labels
 
-Target = str | tuple[str, ...] | None
-"""The column of labels, or several columns of 0 and 1."""
+Target = str | tuple[str, ...] | None  # the column of labels, or several columns of 0 and 1
 
 
 def as_target(given: Any) -> Any:

@@ -17,7 +17,7 @@ SOME_VALUES = 1 << 20  # numbers that are looked at together: 8 MB
 
 
 class NumberSurvey:
-    """Of all columns of numbers: whether some are missing, and the mean of the others."""
+    """Whether numbers are missing, and the mean of the others, for all columns of numbers."""
 
     def __init__(self, names: list[str], options: EncodingOptions) -> None:
         self.names, self.options = names, options

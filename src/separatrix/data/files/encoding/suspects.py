@@ -14,12 +14,9 @@ ISO = r"\d{4}-\d{1,2}-\d{1,2}"
 DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]+\d.*)?", re.DOTALL
 )
-FEWEST = 20
-"""Categories: with fewer, it does little harm to have a feature for each."""
-FEWEST_ROWS = 20
-"""Rows: with fewer, a label of one row is nothing unusual."""
-MOST_LONE_LABELS = 3
-"""With more labels of one row each, these are no slips of the pen."""
+FEWEST = 20  # categories: with fewer, it does little harm to have a feature for each
+FEWEST_ROWS = 20  # rows: with fewer, a label of one row is nothing unusual
+MOST_LONE_LABELS = 3  # with more labels of one row each, these are no slips of the pen
 MANY_CATEGORIES = 0.5
 """Share of the rows: a column with more categories is taken for names or row numbers."""
 
@@ -33,12 +30,10 @@ class Suspect:
     """A column that became a feature for each of its values, and should probably not."""
 
     column: str
-    values: int
-    """Number of different values."""
+    values: int  # number of different values
     n_rows: int
     example: str
-    is_dates: bool
-    """Whether all values look like dates; else nearly every row has its own value."""
+    is_dates: bool  # whether all values look like dates; else nearly every row has its own value
 
     @property
     def is_iso(self) -> bool:
@@ -79,7 +74,7 @@ class LoneLabels(Protocol):
         """Labels that only one row has."""
 
     def place_of(self, label: Any) -> str:
-        """Where it stands; empty if that is not known."""
+        """Its place in the files; empty if that is not known."""
 
 
 def doubtful_labels(rows: LoneLabels, target: Any, n_rows: int) -> list[str]:

@@ -52,12 +52,10 @@ class CsvReader(TableFiles):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
         return pa.schema(list(self.types.items()))
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
         return list(self._types.types)
 
     @property
@@ -72,7 +70,6 @@ class CsvReader(TableFiles):
         return found
 
     def guessed(self, exact: Iterable[str]) -> CsvReader:
-        """The same files, their types guessed from the first rows."""
         return GuessedCsv(self, set(exact))
 
     def findings(self) -> ColumnTypes:
@@ -93,7 +90,7 @@ class CsvReader(TableFiles):
 
     @property
     def _names(self) -> list[str]:
-        """Of the columns, the same in all files."""
+        """Names of the columns, the same in all files."""
         first, *others = self.files.paths
         names = self._names_of(first)
         for path in others:
@@ -187,7 +184,6 @@ class CsvReader(TableFiles):
         return ValueError(found) if found else explained(error, str(path), "mend the file.")
 
     def mixed(self) -> dict[str, Callable[[], str]]:
-        """Columns of text that hold numbers too, each with a function that says where."""
         names = (name for name in self._types.mixed() if name not in self.text)
         return {name: partial(self._types.why_mixed, name) for name in names}
 
@@ -211,7 +207,6 @@ class GuessedCsv(CsvReader):
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """As the first rows have it."""
         number = pa.float64()
         return {
             name: number if type.id in NUMERIC and name not in self.exact else type
@@ -228,7 +223,7 @@ class GuessedCsv(CsvReader):
         return types
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """All rows, which confirm the guess if they come to their end."""
+        """All rows. If none raises an error, the guess is confirmed."""
         yield from super().pieces(columns)
         self._types.whole = True
 

@@ -138,10 +138,10 @@ def split_rows(text: bytes, delimiter: str) -> list[tuple[int, list[str]]]:
 def _end_of_rows(text: memoryview, delimiter: str) -> int:
     """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
     end = end_of_rows(np.frombuffer(text, dtype=np.uint8), delimiter)
-    return _end_beside_odd_quotes(bytes(text), delimiter.encode()) if end is None else end
+    return _end_of_odd_quotes(bytes(text), delimiter.encode()) if end is None else end
 
 
-def _end_beside_odd_quotes(text: bytes, delimiter: bytes) -> int:
+def _end_of_odd_quotes(text: bytes, delimiter: bytes) -> int:
     """The same for text with quotes also within values that are not quoted."""
     last = len(text)
     begin = rb"(?:\A(?:%s)?|[\r\n%s])" % (BYTE_ORDER_MARK, re.escape(delimiter))

@@ -32,7 +32,7 @@ WIDER = {  # what a column may turn out to be that so far was the first; else te
 
 
 class Word(NamedTuple):
-    """A value that is no number, and where it stands."""
+    """A value that is no number, and its place."""
 
     value: str
     path: Path
@@ -156,7 +156,7 @@ class ColumnTypes:
         return [name for name in self.types if name in both and self.types[name] == pa.string()]
 
     def why_mixed(self, name: str) -> str:
-        """Where the first word stands, and what to do."""
+        """The place of the first word, and what to do."""
         word, path, row = self.words[name]
         return (
             f"{path}, line {line_of(path, row)}: column {name!r} holds {word!r}, but numbers such "

@@ -29,10 +29,8 @@ SUFFIXES = {
 ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
 """Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
 FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
-TABLES = ("parquet", "arrow", "csv")
-"""Formats whose columns have names."""
-MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
-"""How a file of tables begins, if it is not text."""
+TABLES = ("parquet", "arrow", "csv")  # formats whose columns have names
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}  # how a file of tables begins, if it is not text
 
 
 def open_reader(

@@ -35,8 +35,7 @@ class FrameTypes:
     """The types of the columns of some partitions."""
 
     schema: pa.Schema
-    first: str
-    """The first of the partitions."""
+    first: str  # the first of the partitions
 
     def __add__(self, other: FrameTypes) -> FrameTypes:
         """The types that hold the values of both."""
@@ -53,7 +52,6 @@ class FrameReader(SharedParts, TableReader):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns, the same for all partitions."""
         assert self._schema is not None, "the types come from all partitions"
         return self._schema
 
@@ -62,7 +60,6 @@ class FrameReader(SharedParts, TableReader):
         return {"format": "stream", "token": self.name}
 
     def findings(self) -> FrameTypes:
-        """The types of this partition."""
         assert self.table is not None
         return FrameTypes(plain_schema(self.table.schema, self.name), self.name)
 
@@ -71,7 +68,6 @@ class FrameReader(SharedParts, TableReader):
         return None if findings is None else findings.schema
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> FrameReader:
-        """The same partition with the types of all."""
         return FrameReader(self.name, self.table, common)
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:

@@ -111,7 +111,6 @@ class NpyReader(Reader):
         return column
 
     def identity(self) -> dict[str, Any]:
-        """Files, and which columns are what."""
         roles = {
             role: of.files.identity() if isinstance(of, NpyColumn) else of
             for role, of in (("target", self.target), ("weight", self.weight))
@@ -119,13 +118,11 @@ class NpyReader(Reader):
         return {"format": "npy", "files": self.files.identity(), **roles}
 
     def check_unchanged(self) -> None:
-        """Raise if a file changed or vanished since this reader was made, and name it."""
         for one in (self, self.target, self.weight):
             if isinstance(one, (NpyReader, NpyColumn)):
                 one.files.check_unchanged()
 
     def pieces(self) -> Iterator[Piece]:
-        """All rows, file by file."""
         before = 0
         for one in self.stored:
             n = one.shape[0]
@@ -136,13 +133,13 @@ class NpyReader(Reader):
             before += n
 
     def _piece(self, rows: AnyArray, at: int, where: Place) -> Piece:
-        y, weight = (self._beside(of, rows, at) for of in (self.target, self.weight))
+        y, weight = (self._row_values(of, rows, at) for of in (self.target, self.weight))
         X = rows if len(self.features) == self.columns else rows[:, self.features]
         checked_rows, weight = checked(X, weight, where)
         return Piece(checked_rows, y, weight, where)
 
     @staticmethod
-    def _beside(of: int | NpyColumn | None, rows: AnyArray, at: int) -> AnyArray | None:
+    def _row_values(of: int | NpyColumn | None, rows: AnyArray, at: int) -> AnyArray | None:
         if isinstance(of, NpyColumn):
             return of.read(at, len(rows))
         return None if of is None else np.ascontiguousarray(rows[:, of])

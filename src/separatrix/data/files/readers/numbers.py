@@ -29,11 +29,9 @@ class FunctionReader(Reader):
         self.n_rows: int | None = None
 
     def identity(self) -> dict[str, Any]:
-        """That of no other: what a function returns is not known before."""
         return {"format": "function", "name": self.name, "token": self.token}
 
     def pieces(self) -> Iterator[Piece]:
-        """What one call of the function returns, checked."""
         n_rows, first = 0, None
         for number, piece in enumerate(self._called()):
             where = Place(f"{self.name}, piece {number}", n_rows)
@@ -84,7 +82,7 @@ def _parts(piece: Any, where: Place) -> tuple[HostRowsLike | None, AnyArray | No
 
 
 def checked(X: Any, weight: Any, where: Place) -> tuple[HostRowsLike, Array | None]:
-    """Rows and weights as loops take them, or an error that names where they stand."""
+    """Rows and weights as loops take them, or an error that names their place."""
     try:
         given = host_rows_of(check_rows(X, finite=False)).X
         rows = rows_of(given)

@@ -92,7 +92,7 @@ def _dictionaries(file: pq.ParquetFile, columns: list[str]) -> list[str]:
 
 
 def _paths(file: pq.ParquetFile) -> list[str]:
-    """Of the columns that are stored, nested ones with dots."""
+    """Names of the stored columns, nested ones with dots."""
     return [file.schema.column(at).path for at in range(len(file.schema))]
 
 

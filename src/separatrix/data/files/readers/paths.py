@@ -33,7 +33,7 @@ class Version(NamedTuple):
     ctime_ns: int
     inode: int
     digest: str = ""
-    """Of samples of the content (:func:`sampled_digest`), where a later run has to know it."""
+    """A hash of samples of the content (:func:`sampled_digest`), if a later run has to know it."""
 
     @classmethod
     def of(cls, about: os.stat_result) -> Version:
@@ -67,7 +67,7 @@ class Files:
 
     @cached_property
     def digests(self) -> dict[Path, str]:
-        """Of samples of the content of each file."""
+        """A hash of samples of the content of each file."""
         return {path: self._digest(path) for path in self.first}
 
     def _digest(self, path: Path) -> str:

@@ -18,20 +18,18 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where some rows stand: for errors."""
+    """The place of some rows, for errors."""
 
     part: str = ""
     """Their file or object, and its part: "flights.csv" or "part-0.parquet, row group 3"."""
-    first: int = 0
-    """Number of the first of them in their file."""
-    line_of: Callable[[int], int] | None = None
-    """The line of a row of text; slow."""
+    first: int = 0  # number of the first of them in their file
+    line_of: Callable[[int], int] | None = None  # the line of a row of text; slow
 
     def __str__(self) -> str:
         return f"{self.part}, from {self._number(self.first)}"
 
     def row(self, at: int) -> str:
-        """One of the rows, by its number among them."""
+        """The place of one row, by its number among these."""
         name = self._number(self.first + at)
         name = f"{self.part}, {name}" if self.part else name
         return name if self.line_of is not None else f"{name} (counted from 0)"
@@ -43,8 +41,7 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """Some rows as they were read, any number of them."""
 
-    X: RowsLike | pa.RecordBatch | WideBatch
-    """Numbers already, or columns yet to be encoded."""
+    X: RowsLike | pa.RecordBatch | WideBatch  # numbers already, or columns yet to be encoded
     y: AnyArray | None
     """Labels as the file has them; None for a table, whose target is one of its columns."""
     weight: Array | None
@@ -54,14 +51,11 @@ class Piece(NamedTuple):
 class Reader(ABC):
     """Rows of files, of an object or of a function, piece by piece in bounded memory."""
 
-    name: str
-    """What errors call it."""
+    name: str  # what errors call it
 
-    format: str | None = None
-    """That of its files; None for what is read from no file."""
+    format: str | None = None  # that of its files; None for what is read from no file
 
-    spool: Path | None = None
-    """The file that keeps what could be read only once."""
+    spool: Path | None = None  # the file that keeps what could be read only once
 
     once = False
     """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""
@@ -69,8 +63,7 @@ class Reader(ABC):
     takes: tuple[str, ...] = ()
     """Options of ``read`` about columns that it heeds by itself; tables leave all to others."""
 
-    left_out = 0
-    """Values that were left out in the last read, for a model has no weights for them."""
+    left_out = 0  # values that were left out in the last read, for a model has no weights for them
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
@@ -138,7 +131,6 @@ class TableReader(Reader):
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
         names: list[str] = self.schema.names
         return names
 

@@ -14,8 +14,7 @@ from .compression import uncompressed
 from .csv_chunks import BYTE_ORDER_MARK, LINE_END, SOME_BYTES, rows_of_file, split_rows
 
 DECIMAL_COMMA = re.compile(r"[ \t]*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?[ \t]*")
-SEPARATOR_LINE = "sep=;"
-"""What some spreadsheets write before the names of the columns."""
+SEPARATOR_LINE = "sep=;"  # what some spreadsheets write before the names of the columns
 FIRST_LINE_BYTES = 1 << 16  # in which separators are counted
 
 
@@ -41,7 +40,7 @@ def comma_separated(path: Path) -> Iterator[Any]:
 
 
 def has_semicolons(start: bytes) -> bool:
-    """Whether these stand between the names of the first line."""
+    """Whether semicolons separate the names of the first line."""
     first = LINE_END.split(start, maxsplit=1)[0].decode("utf-8-sig", "replace")
     names = next(csv.reader([first]), [])
     return len(names) == 1 and ";" in names[0]

@@ -39,7 +39,6 @@ class StreamReader(TableReader):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
         return plain_schema(self._schema(), self.name)
 
     @abstractmethod
@@ -51,11 +50,10 @@ class StreamReader(TableReader):
         """The rows, with these columns at least."""
 
     def identity(self) -> dict[str, Any]:
-        """That of no other: what is in memory has no name that would last."""
+        """Unique: rows in memory have no lasting name."""
         return {"format": "stream", "token": self.token}
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """All rows, batch by batch."""
         schema = selected(self.schema, columns)
         n_rows = 0
         for batch in self._batches(schema.names):
@@ -115,11 +113,9 @@ class BatchStream(TableReader):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
         return plain_schema(self.batches.schema, self.name)
 
     def identity(self) -> dict[str, Any]:
-        """That of no other."""
         return {"format": "stream", "token": self.token}
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
@@ -151,7 +147,6 @@ class ByteStream(Reader):
         self.token = uuid.uuid4().hex
 
     def identity(self) -> dict[str, Any]:
-        """That of no other."""
         return {"format": "stream", "token": self.token}
 
     def pieces(self) -> Iterator[Piece]:
@@ -159,7 +154,6 @@ class ByteStream(Reader):
         raise ValueError(read_once(self.name))
 
     def spooled(self, folder: Path) -> Reader:
-        """Its bytes, in a file of the same format."""
         with _spool(folder, self.name) as spool:
             with self.open_bytes() as bytes, spool.path.open("wb") as file:
                 shutil.copyfileobj(bytes, file, COPIED)

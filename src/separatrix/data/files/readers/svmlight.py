@@ -22,7 +22,7 @@ from ....rows import CsrRows
 from .paths import Files
 from .reader import Piece, Place, SharedFiles
 
-CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
+CHUNK = 1 << 20  # bytes of text at a time: the text and its rows fit into a cache
 PACKED = 1 << 16  # bytes of a compressed file at a time
 EXAMPLE = "-1 3:0.5 7:2"
 SHOWN = 40  # characters of a wrong word
@@ -35,7 +35,7 @@ class IndexRange(NamedTuple):
     high: int
 
     def __add__(self, other: Any) -> IndexRange:
-        """Of both."""
+        """The range of the indices of both."""
         return IndexRange(min(self.low, other[0]), max(self.high, other[1]))
 
 
@@ -63,7 +63,6 @@ class SvmlightReader(SharedFiles):
         return SvmlightReader(self.files, chosen, n_features)
 
     def identity(self) -> dict[str, Any]:
-        """Files and both options."""
         return {
             "format": "svmlight",
             "files": self.files.identity(),
@@ -72,11 +71,9 @@ class SvmlightReader(SharedFiles):
         }
 
     def check_unchanged(self) -> None:
-        """Raise if a file changed or vanished, and name it."""
         self.files.check_unchanged()
 
     def findings(self) -> IndexRange:
-        """The range of the indices."""
         return self._index_range
 
     def common(self, findings: Any = None) -> Any:
@@ -88,7 +85,6 @@ class SvmlightReader(SharedFiles):
         return known.zero_based, known.n_features
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> SvmlightReader:
-        """The same files with the features of all."""
         return self if common is None else SvmlightReader(self.files, *common)
 
     @property
@@ -164,8 +160,7 @@ class _Chunk(NamedTuple):
     """Whole lines, in memory that the next chunk will have."""
 
     text: AnyArray
-    line: int
-    """The number of the first one, from 1 on."""
+    line: int  # the number of the first one, from 1 on
 
 
 class _Streams:

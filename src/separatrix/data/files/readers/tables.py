@@ -27,8 +27,7 @@ class TableFiles(TableReader, SharedFiles):
     """Files with the same columns, in any order; their types are the narrowest that hold all."""
 
     format: str
-    is_part = False
-    """Whether others have rows, if these have none."""
+    is_part = False  # whether others have rows, if these have none
     stretch: tuple[int, int] | None = None
     """Row groups that are read, from the first to before the last; None: all."""
 
@@ -43,7 +42,6 @@ class TableFiles(TableReader, SharedFiles):
         """These columns of one file with their ``types``, and the place to be named in errors."""
 
     def _first_row(self, path: Path) -> int:
-        """Its number in the file."""
         return 0
 
     def identity(self) -> dict[str, Any]:
@@ -51,11 +49,9 @@ class TableFiles(TableReader, SharedFiles):
         return {"format": self.format, "files": self.files.identity()}
 
     def check_unchanged(self) -> None:
-        """Raise if a file changed or vanished since this reader was made, and name it."""
         self.files.check_unchanged()
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """All rows, file by file, row by row."""
         names = known_names(self.names, columns)
         empty = True
         for path in self.files.paths:
@@ -73,7 +69,6 @@ class TypedFiles(TableFiles):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns, those that hold what is in all files."""
         return self._common_schema
 
     @abstractmethod
@@ -89,7 +84,6 @@ class TypedFiles(TableFiles):
         return common
 
     def findings(self) -> Any:
-        """The types of the columns."""
         return self._common_schema
 
     def common(self, findings: Any = None) -> Any:
@@ -97,7 +91,6 @@ class TypedFiles(TableFiles):
         return self._common_schema
 
     def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> TypedFiles:
-        """The same files with the types of all."""
         found = copy(self)
         found.is_part, found.stretch = True, stretch
         found.__dict__["_common_schema"] = common

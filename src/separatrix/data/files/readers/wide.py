@@ -31,16 +31,13 @@ class WideText(NamedTuple):
     """Rows of a CSV file as they are written."""
 
     names: list[str]
-    values: pa.StringArray
-    """Row after row; null where a value is missing."""
+    values: pa.StringArray  # row after row; null where a value is missing
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
         return len(self.values) // len(self.names)
 
     def column(self, number: int) -> pa.Array:
-        """The values of one column."""
         return self.values.take(pa.array(self._places(np.array([number]))))
 
     def select(self, names: list[str]) -> WideText:
@@ -79,21 +76,16 @@ class WideText(NamedTuple):
 class WideBatch:
     """A batch of rows, in place of a ``RecordBatch``: its float64 columns are one array."""
 
-    names: list[str]
-    """Of all columns."""
-    numbers: Array
-    """Rows of the columns of float64; NaN where a value is missing."""
-    places: dict[str, int]
-    """The number of each of these columns."""
+    names: list[str]  # of all columns
+    numbers: Array  # rows of the columns of float64; NaN where a value is missing
+    places: dict[str, int]  # the number of each of these columns
     others: pa.RecordBatch
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
         return len(self.numbers)
 
     def column(self, name: str) -> pa.Array:
-        """The values of one column."""
         if name not in self.places:
             return self.others.column(name)
         return pa.array(self.numbers[:, self.places[name]], from_pandas=True)
@@ -104,7 +96,6 @@ class WideBatch:
         return replace(self, names=names, others=others)
 
     def slice(self, first: int, rows: int) -> WideBatch:
-        """Some of the rows."""
         numbers = self.numbers[first : first + rows]
         return replace(self, numbers=numbers, others=self.others.slice(first, rows))
 
@@ -113,7 +104,7 @@ Batch: TypeAlias = pa.RecordBatch | pa.Table | WideBatch
 
 
 def names_of(batch: Batch) -> list[str]:
-    """Of the columns of a batch."""
+    """Names of the columns of a batch."""
     names: list[str] = batch.names if isinstance(batch, WideBatch) else batch.schema.names
     return names
 

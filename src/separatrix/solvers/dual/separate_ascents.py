@@ -1,4 +1,4 @@
-"""Dual ascent for a sum of two-class losses, column by column.
+"""Dual ascent for a sum of two-class losses: each column of scores by itself.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_c J_c(w_c)``, where J_c is the two-class
 objective of one class against the others, or of one label, on the same rows. Input: an ascent for
@@ -30,13 +30,12 @@ Ascent = Callable[[Objective, Array, State | None], Iterates]
 
 
 @dataclass
-class ColumnAscent:
+class SeparateAscent:
     """The ascent of one column, with its lowest J and its highest bound."""
 
     iterates: Iterates
     W: Array
-    last: State | None
-    """The state of the ascent."""
+    last: State | None  # the state of the ascent
     lowest: float = np.inf
     highest: float = 0.0
 
@@ -46,7 +45,6 @@ class ColumnAscent:
         return self.lowest - self.highest
 
     def advance(self) -> DualIterate:
-        """One step."""
         at, self.last = next(self.iterates)
         if at.objective < self.lowest:
             self.W, self.lowest = at.weights, at.objective
@@ -54,13 +52,12 @@ class ColumnAscent:
         return at
 
     def state(self) -> State:
-        """State to continue from."""
         return {
             "W": self.W, "lowest": self.lowest, "highest": self.highest, "last": self.last,
         }  # fmt: skip
 
 
-def column_iterates(
+def separate_iterates(
     objective: Objective, W: Array, state: State | None, begun: list[State | None], ascent: Ascent
 ) -> Iterates:
     """One iterate per step of the columns that are not close enough, without end.
@@ -73,7 +70,7 @@ def column_iterates(
     if state is not None:
         known, (gap, J) = state["columns"], state["gap"]
     runs = [
-        ColumnAscent(ascent(own, one["W"], one["last"]), **one)
+        SeparateAscent(ascent(own, one["W"], one["last"]), **one)
         for own, one in zip(columns, known, strict=True)
     ]
     threads = objective.in_memory.threads
@@ -90,7 +87,7 @@ def column_iterates(
         yield at, {"phase": PHASE, "columns": [run.state() for run in runs], "gap": [gap, J]}
 
 
-def _advance(runs: list[ColumnAscent], gap: float, J: float, threads: int) -> list[DualIterate]:
+def _advance(runs: list[SeparateAscent], gap: float, J: float, threads: int) -> list[DualIterate]:
     """One step of the columns that are not close enough; of the farthest if all are.
 
     Of every column its part of the next power of ten of J below the last gap is enough.
@@ -100,7 +97,7 @@ def _advance(runs: list[ColumnAscent], gap: float, J: float, threads: int) -> li
         enough = float(J * 10.0 ** np.floor(np.log10(0.5 * gap / J))) / len(runs)
     far = [run for run in runs if not run.gap <= enough]
 
-    def advance(run: ColumnAscent) -> tuple[list[DualIterate]]:
+    def advance(run: SeparateAscent) -> tuple[list[DualIterate]]:
         return ([run.advance()],)
 
     (moved,) = ordered_sum(advance, far or [max(runs, key=lambda run: run.gap)], threads)
@@ -115,7 +112,7 @@ def _alphas(moved: list[DualIterate]) -> Callable[[], Array] | None:
     return lambda: np.concatenate([alpha() for alpha in known], axis=1)
 
 
-def column_state(objective: Objective, phases: Callable[[Objective], dict[str, Check]]) -> Check:
+def separate_state(objective: Objective, phases: Callable[[Objective], dict[str, Check]]) -> Check:
     """Checks for the states of the ascents of all columns."""
     k, width = objective.shape
 
