@@ -134,9 +134,10 @@ def test_hostile_links_are_refused_with_a_reason(opened, name):
 def test_too_many_points_for_a_link_are_saved_as_a_page(opened, tmp_path):
     page = opened()
     lines = [f"{i * 7919 % 1000 / 1000},{i * 104729 % 997 / 991:.3f},{i % 2}" for i in range(1990)]
-    page.click("details:has(#table) summary")
-    page.fill("#csv", "\n".join(lines))
-    page.click("#take-csv")
+    table = tmp_path / "many.csv"
+    table.write_text("\n".join(lines))
+    page.set_input_files("#file", table)
+    until(page, "document.querySelectorAll('#plane .point').length === 1990")
     page.fill("#method-max_iter", "1")
     page.press("#method-max_iter", "Tab")
     settled(page)

@@ -142,21 +142,31 @@ function points(from, to) {
   return found.join(" ");
 }
 
+// The place of the weights, at the edge of the picture if they are outside of it.
+function placed(px, py) {
+  const inside = [Math.min(WIDE - 7, Math.max(7, px)), Math.min(HIGH - 7, Math.max(7, py))];
+  const outside = px < 0 || px > WIDE || py < 0 || py > HIGH;
+  return outside ? [true, ...inside] : [false, px, py];
+}
+
 function drawWalk() {
   const svg = at("weight-view");
   if (!svg.querySelector(".now-at")) return;
   svg.querySelector(".walked").setAttribute("points", points(Math.max(0, state.step - TAIL), state.step));
   const [x, y] = places();
   const [u, v] = walk[state.step];
+  let [outside, px, py] = [false, 0, 0];
   if (u !== null && v !== null) {
-    svg.querySelector(".now-at").setAttribute("cx", x(u));
-    svg.querySelector(".now-at").setAttribute("cy", y(v));
+    [outside, px, py] = placed(x(u), y(v));
+    svg.querySelector(".now-at").setAttribute("cx", px);
+    svg.querySelector(".now-at").setAttribute("cy", py);
   }
+  svg.querySelector(".now-at").classList.toggle("outside", outside);
   const names = namesOf(weightsAt(0));
   const own = weightsAt(state.step)[chosen.column];
   const rest = names.map((name, j) => [name, own[j], j]).filter(([, , j]) => j !== chosen.across && j !== chosen.up);
   const others = state.run.recording.data.classes.length > 2 ? ", and the weights of the other classes" : "";
-  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.`;
+  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.${outside ? " The weights are outside of the picture." : ""}`;
   svg.setAttribute("aria-label", `Weight space: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)} at step ${state.step}`);
 }
 
