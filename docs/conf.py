@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import separatrix
+from separatrix.apps.playground.standalone import standalone
 
 sys.path.insert(0, str(Path(__file__).parent))
 from reading import add_outputs
@@ -62,17 +63,18 @@ sphinx_gallery_conf = {
 }
 
 
-# ---- a recording as a page of its own, which docs/playground.md shows in a frame
-def write_recording(folder: Path) -> None:
-    """The perceptron on AND, row by row."""
+# ---- the playground, and a recording as a page: docs/playground.md shows them in frames
+def write_pages(folder: Path) -> None:
+    """The playground, and the perceptron on AND, row by row."""
     X, y = separatrix.datasets.logic("and")
     clf = separatrix.Perceptron(shuffle=False).fit(X, y)
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "playground.html").write_text(standalone(), encoding="utf-8")
     (folder / "recording.html").write_text(clf.trace_.recording(X, y).to_html(), encoding="utf-8")
 
 
 html_extra_path = ["generated/pages"]
-write_recording(Path(__file__).parent / "generated" / "pages")
+write_pages(Path(__file__).parent / "generated" / "pages")
 
 # ---- look
 html_theme = "pydata_sphinx_theme"

@@ -7,11 +7,12 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from posixpath import join, normpath
 
 import pytest
 
 from separatrix import page
-from separatrix.page.document import document, finite, framed, joined
+from separatrix.page.document import document, finite, framed, joined, policy_of, standalone
 
 NASTY = "</script><script>alert(1)</script><!--"
 
@@ -64,16 +65,30 @@ def test_one_file_with_all_inside():
     assert "unsafe" not in policy
 
 
+def test_the_whole_page_is_one_file_that_loads_nothing():
+    text = standalone({"presets": {NASTY: []}})
+    parts = Parts(text)
+    (given, data), (_, script) = parts.scripts
+    assert given == {"type": "application/json", "id": "shipped"}
+    assert json.loads(data) == {"presets": {NASTY: []}}
+    assert set(parts.addresses) == {"data:,", "descent"}  # the latter is shown by a server
+    assert hashed(script) in policy_of(text)
+    assert "connect-src 'self'" in policy_of(text)
+    with pytest.raises(ValueError, match="no content security policy"):
+        policy_of("<p>")
+
+
 def test_every_module_that_the_page_imports_is_joined_once():
     texts = {name: path.read_text() for name, path in page.files().items()}
     script = joined(texts)
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
-    names = re.findall(r'^modules\["([\w-]+\.js)"\] = ', script, re.MULTILINE)
+    names = re.findall(r'^modules\["([\w/-]+\.js)"\] = ', script, re.MULTILINE)
     assert len(names) == len(set(names))
     assert names[-1] == "main.js"
     for name in names:  # each after all that it imports
-        needed = re.findall(r'from "\./([\w-]+\.js)"', texts[name])
-        assert all(names.index(one) < names.index(name) for one in needed)
+        folder = name.rpartition("/")[0]
+        for one in re.findall(r'from "(\.{1,2}/[\w/.-]+\.js)"', texts[name]):
+            assert names.index(normpath(join(folder, one))) < names.index(name)
 
 
 def test_what_is_exported_and_what_is_taken():
@@ -85,6 +100,19 @@ def test_what_is_exported_and_what_is_taken():
     assert 'const { a, b: c } = modules["x.js"];' in script
     assert "return { a, b };" in script
     assert "return { d };" in script
+
+
+def test_modules_of_folders_are_found_and_generators_exported():
+    texts = {
+        "main.js": 'import * as a from "./engine/a.js";\nexport const b = a;\n',
+        "engine/a.js": '// a comment\nimport { c } from "../c.js";\nexport function* each() {}\n',
+        "c.js": "export const c = 1;\n",
+    }
+    script = joined(texts)
+    assert 'const a = modules["engine/a.js"];' in script
+    assert 'const { c } = modules["c.js"];' in script
+    assert "return { each };" in script
+    assert "comment" not in script
 
 
 @pytest.mark.parametrize(

@@ -9,5 +9,6 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 
 
 def files() -> dict[str, Path]:
-    """The files of the page, by name."""
-    return {path.name: path for path in sorted(FOLDER.iterdir()) if path.suffix in TYPES}
+    """The files of the page, by name; those of the engine are named ``engine/...``."""
+    found = sorted(path for path in FOLDER.rglob("*") if path.suffix in TYPES)
+    return {path.relative_to(FOLDER).as_posix(): path for path in found}

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import math
+import posixpath
 import re
 from collections.abc import Mapping
 from html import escape
@@ -17,33 +18,59 @@ from typing import Any
 
 from . import files
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
+IMPORT = re.compile(
+    r"^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) "
+    r'from "(?P<path>\.{1,2}/[\w./-]+\.js)";$',
+    re.MULTILINE,
+)
+EXPORT = re.compile(r"^export (?=(?:async function|function\*?|const|class) (\w+))", re.MULTILINE)
 STYLE = re.compile(r'<link rel="stylesheet" href="static/([\w-]+\.css)">')
-ELSEWHERE = re.compile(r'<nav class="server">.*?</nav>', re.DOTALL)
+ELSEWHERE = re.compile(r'<nav class="server python">.*?</nav>', re.DOTALL)
 """Links to pages that need a server."""
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 SCRIPT = '<script type="module" src="static/main.js"></script>'
+COMMENT = re.compile(r"^ *//.*$", re.MULTILINE)
+"""Lines that are only comments: their place stays, so that errors have the numbers of lines."""
 LEFT_OVER = re.compile(
     r"^\s*(?:import|export)\b|\bimport\s*\(|\bimport\.meta\b|<!--|</script", re.M
 )
 
 
 def document(data: dict[str, Any]) -> str:
-    """The page with its data, which replaces the answers of a server."""
+    """A recording as a page: its data replaces the answers of a server."""
+    return _page("saved", data)
+
+
+def standalone(data: dict[str, Any]) -> str:
+    """The whole page, which computes by itself; ``data`` is what the library computes for it."""
+    return _page("shipped", data)
+
+
+def _page(kind: str, data: dict[str, Any]) -> str:
+    """The page with a piece of data, which its script finds by this id."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in files().items()}
     script = joined(texts)
-    page = ELSEWHERE.sub("", texts["index.html"])
+    page = texts["index.html"]
+    if kind == "saved":
+        page = ELSEWHERE.sub("", page)
     if SCRIPT not in page or "</body>" not in page:
         raise ValueError(f"index.html: expected {SCRIPT} and the end of the body")
     styles = [texts[name] for name in STYLE.findall(page)]
     page = STYLE.sub(lambda found: f"<style>{texts[found[1]]}</style>", page.replace(SCRIPT, ""))
-    content = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    end = f'<script type="application/json" id="saved">{content}</script>\n'
+    end = f'<script type="application/json" id="{kind}">{embedded(data)}</script>\n'
     end += f"<script>{script}</script>\n"
-    page = page.replace(
-        '<meta charset="utf-8">', f'<meta charset="utf-8">\n{_policy(script, styles)}'
-    )
+    rules = policy(script, styles)
+    if kind == "shipped":
+        rules += "; connect-src 'self'"  # for the server, if there is one
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+    page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
     return page.replace("</body>", f"{end}</body>")
+
+
+def embedded(data: Any) -> str:
+    """JSON that cannot end the script element around it."""
+    content = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return content.replace("<", "\\u003c")
 
 
 def framed(page: str, height: int) -> str:
@@ -62,8 +89,8 @@ def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
         if name in above:
             raise ValueError(f"modules import each other: {' -> '.join((*above, name))}")
         if name not in order:
-            for _, needed in IMPORT.findall(texts[name]):
-                visit(needed, (*above, name))
+            for found in IMPORT.finditer(texts[name]):
+                visit(_needed(name, found), (*above, name))
             order.append(name)
 
     visit(first, ())
@@ -73,16 +100,25 @@ def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
 
 def _wrapped(name: str, text: str) -> str:
     exported = EXPORT.findall(text)
-    body = EXPORT.sub("", IMPORT.sub(_taken, text))
+    text = COMMENT.sub("", text)
+    body = EXPORT.sub("", IMPORT.sub(lambda found: _taken(name, found), text))
     if found := LEFT_OVER.search(body):
         line = body.count("\n", 0, found.start() + 1) + 1
         raise ValueError(f"{name}, line {line}: {found[0].strip()!r} cannot be joined")
     return f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {", ".join(exported)} }};\n}})();'
 
 
-def _taken(found: re.Match[str]) -> str:
-    names = re.sub(r"\s+as\s+", ": ", found[1]).strip().rstrip(",")
-    return f'const {{ {names} }} = modules["{found[2]}"];'
+def _needed(name: str, found: re.Match[str]) -> str:
+    """The module that an import of another one names, by its path from that one."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), found["path"]))
+
+
+def _taken(name: str, found: re.Match[str]) -> str:
+    module = f'modules["{_needed(name, found)}"]'
+    if found["whole"]:
+        return f"const {found['whole']} = {module};"
+    names = re.sub(r"\s+as\s+", ": ", found["names"]).strip().rstrip(",")
+    return f"const {{ {names} }} = {module};"
 
 
 def finite(value: Any) -> Any:
@@ -94,14 +130,22 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _policy(script: str, styles: list[str]) -> str:
+def policy(script: str, styles: list[str]) -> str:
+    """The content security policy of a page with this script and these styles."""
     kinds = {
         "default-src": "'none'", "script-src": _hash(script),
         "style-src": " ".join(map(_hash, styles)), "img-src": "data:", "base-uri": "'none'",
         "form-action": "'none'",
     }  # fmt: skip
-    policy = "; ".join(f"{kind} {allowed}" for kind, allowed in kinds.items())
-    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return "; ".join(f"{kind} {allowed}" for kind, allowed in kinds.items())
+
+
+def policy_of(page: str) -> str:
+    """The content security policy that a page of this module has."""
+    found = POLICY.search(page)
+    if found is None:
+        raise ValueError("the page has no content security policy")
+    return found[1]
 
 
 def _hash(text: str) -> str:

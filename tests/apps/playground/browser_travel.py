@@ -189,8 +189,10 @@ def test_what_is_too_long_for_a_link_is_a_file(opened, tmp_path):
     page.set_input_files("#file", table)
     until(page, "document.querySelectorAll('#plane .point').length === 1200")
     settled(page)
-    path = saved(page, "#copy-link", tmp_path / "playground.json")
-    shows(page, "separatrix playground playground.json")
+    page.click("#copy-link")
+    shows(page, "use Save as page instead")
+    path = saved(page, "#copy-command", tmp_path / "playground.json")
+    shows(page, "Its data is in playground.json")
     other = opened()
     other.click("details summary")
     other.set_input_files("#file", path)
@@ -298,7 +300,7 @@ def test_a_wrong_recording_is_refused_in_words(opened):
 
 
 def test_the_page_refuses_what_another_checker_refuses(opened):
-    page = opened()
+    page = opened(path="descent")  # whose policy allows a module
     X, y = datasets.logic("and")
     good = Perceptron(2, shuffle=False).fit(X, y).trace_.recording(X, y).to_dict()
     all_ = [good, *broken_recordings(good, 300)]

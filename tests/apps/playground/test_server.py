@@ -168,7 +168,11 @@ def test_files_of_the_page_and_no_others(port):
     assert status == 200
     assert b"playground" in body
     assert headers["x-content-type-options"] == "nosniff"
-    assert not re.search(rb"<script(?![^>]*src=)|\son\w+=|https?://", body)
+    policy = headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "connect-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not re.search(rb"<[^>]*\s(?:src|href)=\"(?!data:|descent|\.)|<[^>]*\son\w+=\"", body)
     for path in (
         "/static/../server.py", "/static/..%2fserver.py", "/static/%2e%2e/server.py",
         "/static//etc/passwd", "/static/nothing.js", "/server.py", "/api/run",

@@ -8,7 +8,7 @@ import typer
 
 from .output import say
 from .paths import check_output
-from .written import write_recording
+from .written import write_recording, written
 
 
 def playground(
@@ -25,11 +25,26 @@ def playground(
             help="Write the link's run to this file (.json or .html) instead of serving the page."
         ),
     ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the page, which needs no server, to this .html file instead of serving it."
+        ),
+    ] = None,
 ) -> None:
     """Place points, press Step, and watch a classifier learn; Ctrl-C ends it."""
     from ..playground import links
 
+    if trace is not None and save is not None:
+        raise ValueError("--trace and --save write different pages: give one of them")
     state = links.opened(link) if link else {}
+    if save is not None:
+        from ..playground.standalone import standalone
+
+        with written(_page_path(save)) as file:
+            file.write(standalone(state or None).encode())
+        say(f"The page is in {save}.")
+        return
     if trace is not None:
         if not state:
             raise ValueError("--trace: give the link or file of the run that the page offers")
@@ -48,3 +63,11 @@ def playground(
             "pip install 'separatrix[playground]'"
         ) from error
     serve(port, open, links.to_fragment(state) if state else "")
+
+
+def _page_path(output: str) -> str:
+    """Refuse a path that a browser would not open as a page."""
+    if not output.endswith((".html", ".htm")):
+        raise ValueError(f"--save: expected the name of a page, such as page.html, got {output!r}")
+    check_output(output)
+    return output

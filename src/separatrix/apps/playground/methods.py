@@ -20,7 +20,7 @@ Name = Literal[
 ]  # fmt: skip
 Form = Literal["batch", "sequential", "stochastic", "mini-batch"]
 Schedule = Literal["constant", "inverse_scaling", "step_decay"]
-Keep = Literal["last", "best", "average"]
+Keep = Literal["last", "best", "average", "voted"]
 Start = Literal["zeros", "random", "sum"]
 Kernel = Literal["rbf", "poly", "linear"]
 LIMITS: dict[str, tuple[float, float]] = {
@@ -85,7 +85,8 @@ class Method:
             return separatrix.Perceptron(
                 update="batch" if batch else "online", learning_rate=rate,
                 l2=0.0 if batch else self.l2, start=self.start, shuffle=self.shuffle,
-                keep=self.keep, patience=None, max_norm=self.max_norm or None, **common,
+                keep="last" if self.keep == "voted" else self.keep, patience=None,
+                max_norm=self.max_norm or None, **common,
             )  # fmt: skip
         return separatrix.LinearClassifier(
             "squared" if self.name == "least_squares" else self.loss, l2=self.l2,

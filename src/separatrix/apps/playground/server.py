@@ -9,22 +9,25 @@ import sys
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 
 import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ... import page
+from ...page.document import policy_of
 from .limits import MOST_BODY_BYTES, MOST_READ_SECONDS
 from .messages import parsed
 from .methods import BadRequest
 from .runs import run_key
+from .standalone import standalone
 from .worker import ABOUT_RUNS, NAMES
 from .workers import Workers
 
@@ -95,7 +98,10 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] += [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+                own = {name for name, _ in message["headers"]}
+                message["headers"] += [
+                    (k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in own
+                ]
             await send(message)
 
         refused = self._refusal(headers)
@@ -145,16 +151,28 @@ def application(token: str, port: int) -> Starlette:
         return Response(found, status, media_type="application/json")
 
     routes = [
-        Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file),
+        Route("/", _whole), Route("/descent", _file), Route("/static/{name:path}", _file),
         Route("/api/{name}", answer, methods=["POST"]),
     ]  # fmt: skip
     return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)], lifespan=lifespan)
 
 
+@cache
+def _page() -> tuple[str, str]:
+    """The page, which computes by itself, and its content security policy."""
+    found = standalone()
+    return found, f"{policy_of(found)}; frame-ancestors 'none'"
+
+
+async def _whole(request: Request) -> Response:
+    """Serve the page."""
+    text, policy = _page()
+    return HTMLResponse(text, headers={"content-security-policy": policy})
+
+
 async def _file(request: Request) -> Response:
-    """Serve a file of the page by its bare name."""
-    whole = "descent.html" if request.url.path == "/descent" else "index.html"
-    path = page.files().get(request.path_params.get("name", whole))
+    """Serve a file of the page by its name."""
+    path = page.files().get(request.path_params.get("name", "descent.html"))
     if path is None:
         return PlainTextResponse("there is no such file", 404)
     return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])

@@ -1,25 +1,44 @@
-// Requests to the server: the page computes nothing that the server can compute.
+// Requests: answered by the engine of the page, or by a server if the page has the token of one.
+import { answered } from "./engine/answers.js";
+import { take } from "./engine/shipped.js";
 import { answerOf, saved } from "./saved.js";
 import { compiled } from "./schema.js";
 
 const KEY = "separatrix-token";
+const GONE = "The server of this page has ended. The page goes on by itself.";
 
+const data = document.getElementById("shipped");
+if (data) take(JSON.parse(data.textContent));
+
+// The token of the server, which its own address contains; a frame without an origin has no storage.
 function token() {
-  if (saved) return "";
-  const url = new URL(location.href);
-  const given = url.searchParams.get("token");
-  if (given) {
-    sessionStorage.setItem(KEY, given);
-    url.searchParams.delete("token");
-    history.replaceState(null, "", url); // a copied link must not contain the token
+  const given = saved ? null : new URLSearchParams(location.search).get("token");
+  if (saved || !location.protocol.startsWith("http")) return "";
+  try {
+    if (given) {
+      const url = new URL(location.href);
+      url.searchParams.delete("token");
+      sessionStorage.setItem(KEY, given);
+      history.replaceState(null, "", url); // a copied link must not contain the token
+    }
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch {
+    return given ?? "";
   }
-  return sessionStorage.getItem(KEY) || "";
 }
 
-const mine = token();
+let mine = token();
+let toldGone = () => {};
 
-export async function ask(name, body) {
-  if (saved) return answerOf(name);
+// Whether a server with the library answers.
+export const hasServer = () => mine !== "";
+
+// told: called once with a text if the server does not answer any more.
+export function onServerGone(told) {
+  toldGone = told;
+}
+
+async function askServer(name, body) {
   let answer;
   try {
     answer = await fetch(`api/${name}`, {
@@ -28,21 +47,34 @@ export async function ask(name, body) {
       body: JSON.stringify(body),
     });
   } catch {
-    throw new Error("The server does not answer: is it still running?");
+    return null; // not there
   }
+  if (answer.status === 403) return null; // the token is that of an earlier server
   const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
   if (!answer.ok) throw new Error(found.error);
   return found;
 }
 
+export async function ask(name, body) {
+  if (saved) return answerOf(name);
+  if (mine) {
+    const found = await askServer(name, body);
+    if (found) return found;
+    mine = "";
+    toldGone(GONE);
+  }
+  await null; // what was typed or clicked is drawn first
+  return answered(name, body);
+}
+
 let check = null; // by the published schema, requested once
 
-// Request a run with its recording; an error says where it differs from the schema.
+// Request a run with its recording; an error says where a server's differs from the schema.
 export async function askForRun(request) {
-  check ??= ask("schema", {}).then(compiled);
   const run = await ask("run", request);
   const { recording } = run;
-  const wrong = (await check)(recording, "recording");
+  const schema = saved || mine ? (check ??= ask("schema", {}).then(compiled)) : null;
+  const wrong = schema && (await schema)(recording, "recording");
   if (wrong) throw new Error(`The page cannot show this recording: ${wrong}.`);
   const count = recording.steps.rows.length;
   for (const [name, column] of Object.entries(recording.steps)) {

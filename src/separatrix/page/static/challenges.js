@@ -5,6 +5,7 @@ import { beginWith } from "./points.js";
 import { at, say, state } from "./state.js";
 
 const done = new Set();
+let begun = null; // the name of the challenge that the page shows
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -22,10 +23,12 @@ function entry(challenge) {
   check.setAttribute("aria-label", `Check: ${title}`);
   begin.addEventListener("click", () => {
     result.textContent = "";
+    begun = name;
     beginWith(points, { ...startingMethod(method.name), ...method });
   });
   check.addEventListener("click", () => checkIt(name, result));
   const made = element("li", { id: `challenge-${name.replaceAll(" ", "-")}` });
+  made.dataset.name = name;
   made.append(
     element("strong", { textContent: title }), element("p", { textContent: task }),
     element("div", { className: "bar" }, begin, check), result,
@@ -43,6 +46,17 @@ async function checkIt(name, result) {
   } catch (error) {
     say(error.message);
   }
+}
+
+export const begunChallenge = () => begun;
+
+// The challenge of a link, if the page has it.
+export function showChallenge(name) {
+  const found = [...at("challenges").children].find((one) => one.dataset.name === name);
+  if (!found) return say(`This page has no challenge ${name}.`);
+  begun = name;
+  at("challenges-box").open = true;
+  return undefined;
 }
 
 export async function setUpChallenges() {

@@ -1,10 +1,13 @@
 // Export: a link, a script, a command, a picture, the recording, the page itself.
-import { ask } from "./api.js";
+import { ask, hasServer } from "./api.js";
 import { MOST_LETTERS, toLink } from "./link.js";
+import { linkState } from "./link-state.js";
 import { saved } from "./saved.js";
 import { at, say, state } from "./state.js";
 
 const FILE = "playground.json";
+const shippedText = document.getElementById("shipped")?.textContent ?? "";
+const source = shippedText ? document.documentElement.outerHTML : ""; // before anything is drawn
 
 function download(name, text, type) {
   const link = document.createElement("a");
@@ -23,7 +26,7 @@ async function copy(text, what) {
   }
 }
 
-// The fragment of a link, or null if it would be too long: then it is saved to a file.
+// The fragment of a link for a command, or null if it would be too long: then it is saved to a file.
 async function fragment(data) {
   const found = await toLink(data);
   if (found.length <= MOST_LETTERS) return `#${found}`;
@@ -32,13 +35,16 @@ async function fragment(data) {
 }
 
 async function copyLink() {
-  const data = { points: state.points, method: state.method, step: state.step };
+  const data = linkState();
   if (at("teacher").checked) data.controls = "hidden";
-  const found = await fragment(data);
-  if (!found) return say(`This is too long for a link. It was saved to ${FILE}: drop that file here, or run separatrix playground ${FILE}.`);
+  if (at("embed").checked) data.embed = true;
+  const found = await toLink(data);
+  if (found.length > MOST_LETTERS) {
+    return say(`A link holds ${MOST_LETTERS} letters, and these points need ${found.length}: use Save as page instead.`);
+  }
   const url = new URL(location.href); // its token was removed at the start
+  url.search = "";
   url.hash = found;
-  history.replaceState(null, "", url);
   return copy(url.href, "The link");
 }
 
@@ -64,13 +70,21 @@ function saveRecording() {
   download("recording.json", JSON.stringify(whole), "application/json");
 }
 
+// This page as a file, which opens with the present state and computes as this one does.
+function ownPage() {
+  const data = JSON.stringify({ ...JSON.parse(shippedText), opened: linkState() }).replaceAll("<", "\\u003c");
+  return `<!doctype html>\n${source.replace(shippedText, () => data)}\n`;
+}
+
 async function savePage() {
+  if (!hasServer()) return download("playground.html", ownPage(), "text/html");
   try {
     const { page } = await ask("page", { points: state.points, method: state.method, step: state.step });
     download("recording.html", page, "text/html");
   } catch (error) {
     say(error.message);
   }
+  return undefined;
 }
 
 export function setUpExport() {

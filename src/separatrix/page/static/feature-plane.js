@@ -16,7 +16,7 @@ function drawFeatures() {
     strengths: strengthsAt(step), turn: step ? state.steps.rows[step - 1] ?? [] : [],
   });
   at("feature-note").textContent = whole
-    ? "z1 and z2 measure how close a point is to centres 1 and 2: here a line is enough."
+    ? `z1 and z2 measure how close a point is to centres 1 and 2${state.steps.mistakes.at(-1) === 0 ? ": here a line is enough" : ""}.`
     : `The first two of ${run.centers.length} features: the boundary also depends on the others.`;
 }
 

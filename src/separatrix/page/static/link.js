@@ -1,7 +1,12 @@
 // The state of the page as the fragment of a link: compressed JSON, URL-safe.
-export const MOST_LETTERS = 8192; // some programs truncate longer links: use a file instead
+import { MOST_STEPS } from "./engine/limits.js";
+import { checkedMethod, checkedPoints, checkedWhole, isObject } from "./engine/settings.js";
+
+export const MOST_LETTERS = 8192; // some programs truncate longer links: a page is saved instead
 
 const MOST_BYTES = 1 << 18; // limit of the server: a short link can unpack to gigabytes
+const MOST_AXES = 21; // weights of a class
+const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed"];
 
 async function through(stream, bytes, most = Infinity) {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
@@ -18,8 +23,8 @@ async function through(stream, bytes, most = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-export async function toLink(data) {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(data)));
+export async function toLink(state) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
@@ -29,9 +34,11 @@ export async function fromLink(hash) {
   if (hash.length < 2) return null;
   let text;
   try {
+    if (hash.length > 2 * MOST_BYTES) throw new Error("too long");
     const letters = atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-    text = new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes, MOST_BYTES));
+    const unpacked = await through(new DecompressionStream("deflate-raw"), bytes, MOST_BYTES);
+    text = new TextDecoder("utf-8", { fatal: true }).decode(unpacked);
   } catch {
     throw new Error("This link cannot be read: it is incomplete, or it unpacks to too much data.");
   }
@@ -42,12 +49,61 @@ export async function fromLink(hash) {
 export function fromText(text, what) {
   let found = null;
   try {
+    if (text.length > MOST_BYTES) throw new Error("too long");
     found = JSON.parse(text);
   } catch {
     // reported below
   }
-  if (!found || !Array.isArray(found.points) || typeof found.method !== "object") {
+  if (!isObject(found) || !Object.hasOwn(found, "points") || !Object.hasOwn(found, "method")) {
     throw new Error(`This ${what} cannot be read: it has no points and method.`);
   }
+  try {
+    return checkedState(found);
+  } catch (error) {
+    throw new Error(`This ${what} cannot be shown: ${error.message}.`);
+  }
+}
+
+// ---- everything that a link may hold, checked ----------------------------------------------------
+
+const choice = (value, name, allowed) => {
+  if (!allowed.includes(value)) throw new Error(`${name}: expected one of ${allowed.join(", ")}`);
+  return value;
+};
+
+function checkedView(view) {
+  if (!isObject(view)) throw new Error("view: expected an object");
+  const { across = 0, up = 1, of = "objective", column = 0, flip = false, ...others } = view;
+  refuseOthers("view", others);
+  checkedWhole(across, "view.across", 0, MOST_AXES - 1);
+  checkedWhole(up, "view.up", 0, MOST_AXES - 1);
+  if (across === up) throw new Error("view: expected two different axes");
+  checkedWhole(column, "view.column", 0, 3);
+  return { across, up, of: choice(of, "view.of", ["objective", "mistakes"]), column, flip: choice(flip, "view.flip", [true, false]) };
+}
+
+function refuseOthers(name, others) {
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new Error(`${name}.${unknown.slice(0, 40)}: there is no such entry`);
+}
+
+export function checkedState(given) {
+  const found = {};
+  for (const name of Object.keys(given)) {
+    if (!NAMES.includes(name)) throw new Error(`${name.slice(0, 40)}: there is no such entry`);
+  }
+  found.points = checkedPoints(given.points, 0).map(([u, v, label]) => [u, v, label]);
+  found.method = checkedMethod(given.method);
+  found.step = checkedWhole(given.step ?? 0, "step", 0, MOST_STEPS);
+  if (given.controls !== undefined) found.controls = choice(given.controls, "controls", ["hidden"]);
+  if (given.embed !== undefined) found.embed = choice(given.embed, "embed", [true, false]);
+  if (given.challenge !== undefined) found.challenge = checkedName(given.challenge);
+  if (given.view !== undefined) found.view = checkedView(given.view);
   return found;
+}
+
+// The name of a challenge of the page.
+function checkedName(name) {
+  if (typeof name !== "string" || name.length > 40) throw new Error("challenge: expected a name of up to 40 letters");
+  return name;
 }

@@ -1,16 +1,19 @@
 // Sets up the parts of the page, and requests the first run.
-import { ask } from "./api.js";
-import { setUpChallenges } from "./challenges.js";
+import { keepAddress } from "./address.js";
+import { ask, hasServer, onServerGone } from "./api.js";
+import { setUpChallenges, showChallenge } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpCsv } from "./csv.js";
+import { shipped } from "./engine/shipped.js";
 import { setUpExport } from "./export.js";
-import { setUpHand } from "./hand.js";
 import { setUpFeatures } from "./feature-plane.js";
-import { fromLink } from "./link.js";
+import { setUpHand } from "./hand.js";
+import { checkedState, fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
 import { startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
+import { setUpPseudocode } from "./pseudocode.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { setUpQuestions } from "./questions.js";
 import { setUpRace } from "./race.js";
@@ -19,10 +22,10 @@ import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
-import { setUpWeightSpace } from "./weight-space.js";
+import { setUpWeightSpace, showSpace } from "./weight-space.js";
 
 const PARTS = [
-  setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
+  setUpPlane, setUpFeatures, setUpPlayer, setUpPseudocode, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
   setUpPoints, setUpExport, setUpRace,
 ];
 
@@ -30,8 +33,14 @@ const PARTS = [
 async function open(given) {
   Object.assign(state, { points: given.points, method: given.method, chosen: null });
   if (given.controls === "hidden") document.body.dataset.controls = "hidden";
+  if (given.embed) document.body.dataset.embed = "yes";
+  if (given.view) {
+    at("flip").checked = state.flip = given.view.flip;
+    showSpace(given.view);
+  }
   drawMethodForm();
   await rerun();
+  if (given.challenge) showChallenge(given.challenge);
   if (given.step) goTo(given.step);
 }
 
@@ -51,7 +60,17 @@ async function openSaved() {
   if (numberOf(total) > total) say(`This page contains ${total} of ${numberOf(total)} steps; the others were left out.`);
 }
 
+// The state that a saved page opens with.
+const opened = () => (shipped.opened ? checkedState(shipped.opened) : null);
+
+// The parts of the page that need Python are shown while a server answers.
+function showServer() {
+  document.body.dataset.server = hasServer() ? "yes" : "no";
+}
+
 async function openFirst() {
+  showServer();
+  onServerGone((text) => { showServer(); say(text); });
   setUpQuestions(); // before hand.js: a click that answers must not move a point
   setUpHand();
   setUpCsv(open);
@@ -60,8 +79,9 @@ async function openFirst() {
   setUpPresets(presets);
   let refused = "";
   const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
-  await open(linked ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
+  await open(linked ?? opened() ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
   if (refused) say(refused);
+  keepAddress();
   addEventListener("hashchange", () => fromLink(location.hash).then((given) => given && open(given)).catch((error) => say(error.message)));
 }
 

@@ -10,7 +10,7 @@ const FIELDS = {
   l2: ["Penalty l2", 0, "any"],
   start: ["Start", ["zeros", "random", "sum"]],
   shuffle: ["Shuffle rows", false],
-  keep: ["Returned weights", ["last", "best", "average"]],
+  keep: ["Returned weights", ["last", "best", "average", "voted"]],
   fit_intercept: ["Bias", true],
   max_iter: ["Maximum passes", 50, 1],
   max_norm: ["Stop when |w| exceeds", 0, "any"],
@@ -66,7 +66,8 @@ export function drawMethod(form, method, changed, { prefix = "method", without =
   chooser.addEventListener("change", () => changed(startingMethod(chooser.value), chooser.id));
   const parts = [labelled("Method", chooser)];
   for (const field of [...METHODS[method.name][1], ...COMMON].filter((one) => !without.includes(one))) {
-    const [text, kind, step] = FIELDS[field];
+    const [text, given, step] = FIELDS[field];
+    const kind = field === "keep" && method.name !== "perceptron" ? given.filter((one) => one !== "voted") : given;
     let input;
     if (Array.isArray(kind)) {
       input = choice(kind, method[field]);

@@ -1,10 +1,15 @@
 // The data plane of the run: collects the state for drawing, and its grid of scores.
+import { contour } from "./engine/contours.js";
+import { placesOf } from "./engine/grid.js";
+import { GRID } from "./engine/limits.js";
+import { votesOf } from "./engine/votes.js";
 import { boxOf, drawPlane, HEIGHT, WIDTH } from "./plane.js";
 import { drawLossView } from "./chart-views.js";
 import { askAtStep } from "./run.js";
 import { gridAt, saved } from "./saved.js";
 import { addView, at, canFlip, classesOf, flipped, render, scoresNow, shownPoints, state, strengthsAt, weightsAt } from "./state.js";
 
+const MOST_NUMBERED = 12; // points whose numbers are always shown
 const NEAR = 12; // pixels of the screen: a point is smaller than a finger
 let places = null; // from points to pixels, and back
 
@@ -34,10 +39,18 @@ export function rowAt(event) {
 // The returned weights if they are not the last ones: the average, or the pocket.
 function keptWeights() {
   const { keep } = state.method;
-  if (!state.step || keep === "last" || !state.steps) return null;
+  if (!state.step || keep === "last" || keep === "voted" || !state.steps) return null;
   if (keep === "average") return state.steps.average ? state.steps.average[state.step - 1] : null;
   const best = state.steps.best[state.step - 1];
   return best ? weightsAt(best) : null;
+}
+
+// The boundary of the vote of all weights so far; for two classes, which a line need not separate.
+function voteLines() {
+  const last = state.steps && state.step ? weightsAt(state.step) : null;
+  if (state.method.keep !== "voted" || !last || last.length !== 1 || saved) return null;
+  const votes = votesOf({ k: 1, updated: state.steps.updated, weights: weightsAt }, placesOf(state.box), state.step);
+  return { box: state.box, lines: [contour(votes.map(([count]) => count), GRID, 0)] };
 }
 
 // The rows of the current step; while a question is open, the row in question.
@@ -55,9 +68,9 @@ export function drawPlaneView() {
     weights: line ? weightsAt(state.step) : null, other: line ? keptWeights() : null,
     grid: line ? null : state.grid, scores: state.run ? scoresNow() : null,
     strengths: strengthsAt(state.step), flip: flipped(), chosen: state.chosen,
-    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row),
+    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row) || state.points.length <= MOST_NUMBERED,
     meeting: verdict && verdict.meeting ? { place: verdict.meeting, rows: verdict.witness.rows } : null,
-    centers: run ? run.centers : null,
+    votes: line && !flipped() ? voteLines() : null, centers: run ? run.centers : null,
   });
 }
 

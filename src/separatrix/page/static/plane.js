@@ -41,6 +41,7 @@ function linesOf(view, places) {
   const own = grid ? gridLines(grid, places) : weights ? linesOfWeights(box, weights, labels, places) : [];
   return [
     ...own, ...(other && weights && weights.length === 1 ? otherLine(box, other, places) : []),
+    ...(view.votes ? gridLines(view.votes, places).map(([name, shape]) => [name, { ...shape, class: "other" }]) : []),
     ...(view.meeting ? meetingOf(view.points, view.meeting, places) : []),
     ...(view.centers ? centresOf(view.centers, places) : []),
   ];

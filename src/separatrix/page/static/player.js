@@ -41,7 +41,7 @@ function drawWords() {
   for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
   const here = step ? step - 1 : null;
   at("sentence").textContent = !run ? "" : here === null
-    ? "The start. Press Step to process the first row." : steps.sentence[here] ?? "";
+    ? `The start. Press Step to ${steps.rows[0] ? "process the first row" : "take the first step"}.` : steps.sentence[here] ?? "";
   at("arithmetic").textContent = run && here !== null ? steps.arithmetic[here] ?? "" : "";
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
@@ -52,8 +52,18 @@ function drawWords() {
     + (updates.at(-1) ? `, updates ${updates[step]}` : "")
     + (bound ? `, bound ${Math.floor(bound)}` : "")
     + (undecided ? ", the bound on updates is undecided within the budget of work" : "")
-    + (step === total ? `; ended: ${run.recording.stop}` : "");
+    + (step === total ? `; ended: ${run.recording.stop === "callback" ? "at the limit of the page" : run.recording.stop}` : "");
   return undefined;
+}
+
+// Space and the arrows step, where they have no other meaning.
+function onKey(event) {
+  const own = event.target.closest("input, select, textarea, button, summary, a, #plane, .handle");
+  if (own || event.ctrlKey || event.altKey || event.metaKey) return;
+  const to = { " ": state.step + 1, ArrowRight: state.step + 1, ArrowLeft: state.step - 1, Home: 0, End: Infinity }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  goTo(to);
 }
 
 export function setUpPlayer() {
@@ -65,5 +75,6 @@ export function setUpPlayer() {
   };
   for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
   at("scrub").addEventListener("input", () => goTo(Number(at("scrub").value)));
+  document.addEventListener("keydown", onKey);
   addView(drawWords);
 }

@@ -81,7 +81,7 @@ function drawLane(lane, side, clock) {
     weights: line ? weights : null, other: null, grid: line ? null : grid, scores,
     strengths: [], turn: [],
   });
-  at(`race-name-${side}`).textContent = `${nameOf(lane)}: step ${step}, ${lane.mistakes[step] ?? "many"} mistakes`;
+  at(`race-name-${side}`).textContent = `${nameOf(lane)}: step ${step}, ${lane.mistakes[step] ?? "many"} ${lane.mistakes[step] === 1 ? "mistake" : "mistakes"}`;
   if (!line && !grid) fetchGrid(lane, side, step);
 }
 

@@ -45,10 +45,15 @@ export function layers(svg, names) {
   return [...svg.children];
 }
 
+const FARTHEST = 1e5; // pixels: positions beyond, and infinite ones, are drawn there
+
 // Scale to screen positions; hundredths of a pixel keep the text short.
 export function scale(from, to) {
   const factor = (to[1] - to[0]) / (from[1] - from[0] || 1);
-  const there = (value) => Math.round(100 * (to[0] + (value - from[0]) * factor)) / 100;
+  const there = (value) => {
+    const place = to[0] + (value - from[0]) * factor;
+    return Math.round(100 * Math.min(FARTHEST, Math.max(-FARTHEST, place))) / 100;
+  };
   there.back = (place) => from[0] + (place - to[0]) / factor;
   return there;
 }

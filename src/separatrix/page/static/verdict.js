@@ -14,14 +14,20 @@ function proof({ meeting, witness }) {
   return rows.length ? `${line}${proven} it` : "their classes overlap";
 }
 
+// Whether the bound on mistakes holds for the method: the online perceptron from zero, with a constant
+// step, a bias and no penalty.
+function bounded() {
+  const { name, start, schedule, l2, fit_intercept: bias } = state.method;
+  return name === "perceptron" && (start ?? "zeros") === "zeros" && (schedule ?? "constant") === "constant" && !l2 && bias;
+}
+
 function drawVerdict() {
   const found = state.verdict;
   if (!found) return at("verdict").replaceChildren();
   let text = `No line separates these points: ${proof(found)}.`;
   if (found.verdict === "separable") {
-    text = found.mistake_bound === null
-      ? "Separable, by a margin too small to compute."
-      : `Separable: margin ${found.margin_words}; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes.`;
+    text = found.mistake_bound === null ? "Separable, by a margin too small to compute."
+      : `Separable: margin ${found.margin_words}${bounded() ? `; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes` : ""}.`;
   } else if (found.verdict === "quasi-separable") {
     text = "Quasi-separable: a line touches both classes, but none separates them strictly.";
   } else if (found.verdict === "undecided") {

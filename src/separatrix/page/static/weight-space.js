@@ -67,10 +67,11 @@ async function fetchLand() {
   if (weightsAt(state.step).flat().some((v) => v === null)) return; // overflow
   asking = true;
   const { across, up, of, column } = chosen;
+  const { step } = state;
   const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
   asking = false;
   if (!state.run || !hasSpace()) return;
-  if (state.run !== run || question() !== wanted) {
+  if (state.run !== run || question() !== wanted || (!found && state.step !== step)) {
     fetchLand(); // another one is needed by now
   } else if (found) {
     land = { ...found, run, wanted };
@@ -141,21 +142,31 @@ function points(from, to) {
   return found.join(" ");
 }
 
+// The place of the weights, at the edge of the picture if they are outside of it.
+function placed(px, py) {
+  const inside = [Math.min(WIDE - 7, Math.max(7, px)), Math.min(HIGH - 7, Math.max(7, py))];
+  const outside = px < 0 || px > WIDE || py < 0 || py > HIGH;
+  return outside ? [true, ...inside] : [false, px, py];
+}
+
 function drawWalk() {
   const svg = at("weight-view");
   if (!svg.querySelector(".now-at")) return;
   svg.querySelector(".walked").setAttribute("points", points(Math.max(0, state.step - TAIL), state.step));
   const [x, y] = places();
   const [u, v] = walk[state.step];
+  let [outside, px, py] = [false, 0, 0];
   if (u !== null && v !== null) {
-    svg.querySelector(".now-at").setAttribute("cx", x(u));
-    svg.querySelector(".now-at").setAttribute("cy", y(v));
+    [outside, px, py] = placed(x(u), y(v));
+    svg.querySelector(".now-at").setAttribute("cx", px);
+    svg.querySelector(".now-at").setAttribute("cy", py);
   }
+  svg.querySelector(".now-at").classList.toggle("outside", outside);
   const names = namesOf(weightsAt(0));
   const own = weightsAt(state.step)[chosen.column];
   const rest = names.map((name, j) => [name, own[j], j]).filter(([, , j]) => j !== chosen.across && j !== chosen.up);
   const others = state.run.recording.data.classes.length > 2 ? ", and the weights of the other classes" : "";
-  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.`;
+  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.${outside ? " The weights are outside of the picture." : ""}`;
   svg.setAttribute("aria-label", `Weight space: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)} at step ${state.step}`);
 }
 
@@ -210,6 +221,14 @@ function moveSpace() {
   drawWalk();
   fetchLand();
 }
+
+// The view of a link, and back.
+export function showSpace({ across, up, of, column }) {
+  Object.assign(chosen, { across, up, of, column });
+  at("weight-of").value = of;
+}
+
+export const shownSpace = () => ({ across: chosen.across, up: chosen.up, of: chosen.of, column: chosen.column });
 
 export function setUpWeightSpace() {
   for (const name of ["across", "up", "of", "column"]) {
