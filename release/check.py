@@ -49,7 +49,8 @@ def tag() -> Iterator[str]:
     if _out("git", "tag", "--list", f"v{VERSION}"):
         yield f"the tag v{VERSION} exists"
     if changed := _out("git", "status", "--porcelain"):
-        yield f"not committed: {', '.join(changed.split())}"
+        names = [line.split(maxsplit=1)[1] for line in changed.splitlines()]
+        yield f"not committed: {', '.join(names)}"
 
 
 def model_files() -> Iterator[str]:
@@ -80,6 +81,7 @@ def wheels() -> Iterator[str]:
 def vulnerabilities() -> Iterator[str]:
     """Of the newest releases of what the package needs, as pip-audit knows them."""
     needs = ROOT / "build" / "needs.txt"
+    needs.parent.mkdir(exist_ok=True)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needs.write_text("\n".join(project["dependencies"]))
     yield from _fails(sys.executable, "-m", "pip_audit", "--strict", "-r", str(needs))
@@ -91,11 +93,11 @@ def windows() -> Iterator[str]:
 
 
 def workflows() -> Iterator[str]:
-    """As actionlint reads them, where it is installed."""
+    """As actionlint reads them."""
     if shutil.which("actionlint") is None:
-        print("  (actionlint is not installed: the workflows were not checked)")
-        return
-    yield from _fails("actionlint")
+        yield "the workflows were not checked: actionlint is not installed"
+    else:
+        yield from _fails("actionlint")
 
 
 def pages() -> Iterator[str]:
@@ -123,6 +125,8 @@ def _fails(*command: str) -> Iterator[str]:
 
 def main() -> None:
     """Run all checks, print what is wrong, and exit with the number of checks that failed."""
+    if len(sys.argv) < 2:
+        sys.exit(f"expected the folder of the built pages: python {sys.argv[0]} build/docs")
     failed = 0
     for check in CHECKS:
         flaws = list(check())

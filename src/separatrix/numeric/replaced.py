@@ -166,18 +166,17 @@ def _opened_directly(path: Path) -> int | None:
 
 def _take_over_permissions(descriptor: int, old: os.stat_result) -> None:
     """As far as the process and the file system allow; a system without owners has defaults."""
-    if sys.platform == "win32":
-        return
-    mode = old.st_mode & 0o777
-    try:
-        os.fchown(descriptor, old.st_uid, old.st_gid)
-    except OSError:
+    if sys.platform != "win32":
+        mode = old.st_mode & 0o777
         try:
-            os.fchown(descriptor, -1, old.st_gid)
-        except OSError:  # another group must not get the rights of the old one
-            mode &= ~0o070 | (mode & 0o007) << 3
-    with suppress(OSError):
-        os.fchmod(descriptor, mode)
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        except OSError:
+            try:
+                os.fchown(descriptor, -1, old.st_gid)
+            except OSError:  # another group must not get the rights of the old one
+                mode &= ~0o070 | (mode & 0o007) << 3
+        with suppress(OSError):
+            os.fchmod(descriptor, mode)
 
 
 @contextmanager
