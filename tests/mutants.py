@@ -66,7 +66,7 @@ MUTANTS = [
     # bounds
     Mutant("conjugate", "along - (at.value - penalty.value)", "along - at.value"),
     Mutant("dual-scale", "return s * gain - penalty.c", "return gain - penalty.c"),
-    Mutant("screening", "(nearest + radius * spread)", "(nearest + 0.5 * radius * spread)"),
+    Mutant("screening", "moves = radius *", "moves = 0.5 * radius *"),
     Mutant("mistake-bound", "gamma) ** 2 / 2 - a", "gamma) ** 2 / 2 + a"),
     # steps
     Mutant("threshold", "np.maximum(np.abs(w) - threshold", "np.maximum(np.abs(w) - 2 * threshold"),

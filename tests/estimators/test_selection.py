@@ -63,6 +63,7 @@ def loose_problem(seed):
     }  # fmt: skip
     if rng.random() < 0.3:
         parameters["penalty_weights"] = rng.choice([0.0, 0.3, 1.0, 2.0], d)
+        parameters["penalty_weights"][0] = 1.0  # all 0 would be an error
     return T, y, weight, parameters, 10.0 ** rng.uniform(-9, -1), rng
 
 

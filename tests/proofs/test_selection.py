@@ -98,10 +98,10 @@ def test_a_factor_is_below_the_second_derivative_however_it_was_rounded():
     rng = np.random.default_rng(2)
     Z = rng.standard_normal((50, 6))
     gram, penalty = Z.T @ Z / 50, np.zeros(6)
-    factor = lower_factor(gram, penalty, factor_rounding(gram, penalty))
+    factor = lower_factor(gram, penalty, factor_rounding(gram, penalty, 50))
     assert np.linalg.eigvalsh(gram - factor @ factor.T).min() > 0.0
     gram[:, 5], gram[5] = gram[:, 4], gram[4]  # singular
-    assert lower_factor(gram, penalty, factor_rounding(gram, penalty)) is None
+    assert lower_factor(gram, penalty, factor_rounding(gram, penalty, 50)) is None
 
 
 def test_without_absolute_values_the_squares_prove_it(monkeypatch):

@@ -46,7 +46,7 @@ NEAR = (
 ROUNDING = 1e-12  # of a slack, relative to a margin of 1 or to the weight of a row
 MOST_ETA = 0.1  # of ``|I - R M|``: above, the inverse is too inaccurate
 OPERATIONS = 40  # roundings of a result besides one per added term, at most
-INSIDE, ON, OUTSIDE = -1, 0, 1
+INSIDE, ON, OUTSIDE = -1, 0, 1  # the side of the kink of its loss on which a row is
 
 
 def minima(problem: HeldOutProblems) -> NewtonResult:

@@ -23,6 +23,7 @@ from ...objective.feature_scales import feature_moments
 from ...rows import host_rows_of
 
 LEAST_VARIANCE = 1e-6  # of the variance of a feature without a row: below, digits are lost
+SMALLEST_SCALE = 1e-100  # of a feature: squares neither underflow nor, of its inverse, overflow
 CHUNK = 1 << 22  # values of rows that are converted at a time
 
 
@@ -98,6 +99,11 @@ def held_out_problems(
     c = c / c.max()
     k, intercept = len(W), bool(clf.fit_intercept)
     centre, scale = _centred(X, c, intercept)
+    if not np.all((scale > SMALLEST_SCALE) & (scale < 1.0 / SMALLEST_SCALE)):
+        raise ValueError(
+            "the features are too large or too small for held-out scores, with deviations of "
+            f"{scale.min():.2g} to {scale.max():.2g}: scale them before the fit"
+        )
     number = class_numbers(source.y, len(source.classes))
     totals = np.bincount(number, c, len(source.classes))
     balanced = isinstance(clf.class_weight, str)
