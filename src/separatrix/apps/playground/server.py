@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 
+import anyio.to_thread
 import h11
 import uvicorn
 from starlette.applications import Starlette
@@ -118,15 +119,16 @@ class Guard:
 
 def application(token: str, port: int) -> Starlette:
     """The page and its requests."""
-    state: dict[str, Workers] = {}
+    started: dict[str, asyncio.Task[Workers]] = {}
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        state["workers"] = Workers()
+        # They import the library, which takes seconds: the page is served in the meantime.
+        started["workers"] = asyncio.create_task(anyio.to_thread.run_sync(Workers))
         try:
             yield
         finally:
-            state["workers"].end()
+            (await started["workers"]).end()
 
     async def answer(request: Request) -> Response:
         if (refused := _refused(request, token)) is not None:
@@ -145,7 +147,8 @@ def application(token: str, port: int) -> Starlette:
         except BadRequest as error:
             return JSONResponse({"error": str(error)}, 400)
         try:
-            status, found = await state["workers"].answer(name, body, key)
+            workers = await asyncio.shield(started["workers"])
+            status, found = await workers.answer(name, body, key)
         except asyncio.CancelledError:  # the server ends without waiting for the answer
             return Response(status_code=503)
         return Response(found, status, media_type="application/json")

@@ -7,6 +7,7 @@ the kernel ends it when its CPU time is used up, and another replaces it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from multiprocessing import get_context
 
@@ -18,7 +19,15 @@ from .messages import written
 from .runs import KEPT
 from .worker import work
 
-SPAWN = get_context("spawn")  # a fork would copy the locks of other threads
+if sys.platform == "linux":
+    # Forks of one process that has imported the library and computed nothing: the import takes
+    # seconds, and each process, also one that replaces another, would repeat it.
+    CONTEXT = get_context("forkserver")
+    CONTEXT.set_forkserver_preload([work.__module__])
+else:
+    CONTEXT = get_context("spawn")  # some libraries of macOS must not be forked
+# Never forks of this process: they would copy the locks of its threads.
+
 Answer = tuple[int, bytes]
 
 
@@ -27,8 +36,8 @@ class Worker:
 
     def __init__(self, cpu_seconds: int) -> None:
         self.keys: deque[str] = deque(maxlen=KEPT)
-        self.pipe, theirs = SPAWN.Pipe()
-        self.process = SPAWN.Process(target=work, args=(theirs, cpu_seconds), daemon=True)
+        self.pipe, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=work, args=(theirs, cpu_seconds), daemon=True)
         self.process.start()
         theirs.close()  # otherwise the end of the process would not close the pipe
 

@@ -5,6 +5,7 @@ import { answerOf, saved } from "./saved.js";
 import { compiled } from "./schema.js";
 
 const KEY = "separatrix-token";
+const CONSTANT = ["presets", "challenges"]; // in the page itself, so that it opens before the server's processes are there
 const GONE = "The server of this page has ended. The page goes on by itself.";
 
 const data = document.getElementById("shipped");
@@ -57,7 +58,7 @@ async function askServer(name, body) {
 
 export async function ask(name, body) {
   if (saved) return answerOf(name);
-  if (mine) {
+  if (mine && !CONSTANT.includes(name)) {
     const found = await askServer(name, body);
     if (found) return found;
     mine = "";

@@ -167,7 +167,7 @@ function ofAllRows(run, step) {
   const { name } = run.method;
   if (isBatch(run)) {
     const wrong = run.steps[step - 1].updated.length;
-    if (!wrong) return "No row is wrong: nothing is added, and the run has come to its end.";
+    if (!wrong) return "No row is wrong: nothing is added, and the run ends.";
     return wrong === 1 ? "1 row is wrong and is added." : `${wrong} rows are wrong, and their sum is added at once.`;
   }
   if (name === "least_squares") {
