@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 LD = np.longdouble
+FLAT = 1e-12  # second derivative by a bias: below, all scores are so large that steps are lost
 
 
 def solve(A, b):
@@ -83,6 +84,8 @@ def column_minimum(loss, X, sign, weight, strength, intercept=True, offset=0.0, 
     v = newton(at, v, diagonal)
     if not intercept:
         return v / unit, LD(0)
+    if loss != "squared_hinge" and at(v)[2][-1, -1] < FLAT:
+        v = np.full_like(v, np.nan)
     return v[:-1] / unit, v[-1] - v[:-1] / unit @ c
 
 
@@ -109,7 +112,10 @@ def softmax_minimum(X, y, k, weight, strength, intercept=True, offset=0.0, start
     v = np.zeros((k, m), LD)
     if start is not None:
         v[:, :-1], v[:, -1] = start[0] * unit, start[1] + start[0] @ c
-    v = newton(at, v.ravel(), diagonal).reshape(k, m)
+    v = newton(at, v.ravel(), diagonal)
+    if intercept and np.diag(at(v)[2])[m - 1 :: m].min() - 1 < FLAT:
+        v = np.full_like(v, np.nan)
+    v = v.reshape(k, m)
     W = v[:, :-1] / unit
     W -= W.mean(axis=0)  # as at every penalised minimum
     b = v[:, -1] - W @ c

@@ -98,7 +98,8 @@ def biases(y, S, share):
 
     def at(b):
         value, G, H = softmax_parts(y, S + b)
-        return p @ value, p @ G, np.einsum("i,iab->ab", p, H)
+        # One more along equal biases, which change nothing.
+        return p @ value, p @ G, np.einsum("i,iab->ab", p, H) + 1
 
     b = newton(at, np.zeros(S.shape[1], LD), np.zeros(S.shape[1], LD))
     return b - b.mean()
