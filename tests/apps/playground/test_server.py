@@ -182,6 +182,11 @@ def test_files_of_the_page_and_no_others(port):
         assert b"import" not in body
 
 
+@pytest.mark.parametrize("name", ["presets", "challenges", "nothing"])
+def test_what_the_page_contains_itself_is_not_asked_for(port, name):
+    assert post(port, f"/api/{name}", {})[0] == 404
+
+
 HOSTILE = {
     "no token": (403, {}, {"X_Token": None}),
     "a wrong token": (403, {}, {"X_Token": "wrong"}),

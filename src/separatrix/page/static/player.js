@@ -41,7 +41,7 @@ function drawWords() {
   for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
   const here = step ? step - 1 : null;
   at("sentence").textContent = !run ? "" : here === null
-    ? `The start. Press Step to ${steps.rows[0] ? "process the first row" : "take the first step"}.` : steps.sentence[here] ?? "";
+    ? `The start. Press Step to ${steps.rows[0]?.length === 1 ? "process the first row" : "take the first step"}.` : steps.sentence[here] ?? "";
   at("arithmetic").textContent = run && here !== null ? steps.arithmetic[here] ?? "" : "";
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);

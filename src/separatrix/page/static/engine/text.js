@@ -33,4 +33,10 @@ export function general(value, digits = 6) {
 
 export const vector = (values) => `(${values.map((v) => general(v)).join(", ")})`;
 
+// An upper bound on a number of mistakes, in words.
+export function mistakesWithin(bound) {
+  const whole = Math.floor(bound);
+  return `${whole} ${whole === 1 ? "mistake" : "mistakes"}`;
+}
+
 export const counted = (count, one, many = `${one}s`) => `${general(count)} ${count === 1 ? one : many}`;
