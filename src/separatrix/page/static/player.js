@@ -73,7 +73,7 @@ export function setUpPlayer() {
     mistake: () => goTo(nextWhere((step) => state.steps.updated[step - 1].length > 0)),
     pass: () => goTo(nextWhere((step) => state.run.recording.passes.includes(step))),
   };
-  for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
+  for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", () => state.run && act()); // none while the next is computed
   at("scrub").addEventListener("input", () => goTo(Number(at("scrub").value)));
   document.addEventListener("keydown", onKey);
   addView(drawWords);
