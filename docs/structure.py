@@ -103,15 +103,13 @@ class Structure:
         return sorted(sorted(each) for each in components(self.imports) if len(each) > 1)
 
     def functions(self) -> list[tuple[int, str]]:
-        """Lines without the docstring, and the name, of every function."""
+        """Lines of the body without the docstring, and the name, of every function."""
         found = []
         for module, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    first = node.body[0]
-                    text = first if ast.get_docstring(node) else None
-                    said = (text.end_lineno or 0) - text.lineno + 1 if text else 0
-                    lines = (node.end_lineno or 0) - node.lineno + 1 - said
+                    body = node.body[1:] if ast.get_docstring(node) else node.body
+                    lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
                     found.append((lines, f"{module}.{node.name}"))
         return sorted(found, reverse=True)
 
@@ -132,12 +130,16 @@ class Structure:
                     found[place] += len(names)
         return found
 
+    def lines_of(self, module: str) -> Counter[str]:
+        """Number of lines of a file by kind: code, docstring, comment or blank."""
+        return Counter(line_kinds(self.files[module].read_text(), self.trees[module]))
+
     def lines(self) -> dict[str, Counter[str]]:
-        """Number of lines of every package by kind: code, docstring, comment or blank."""
+        """Number of lines of every package by kind."""
         found: dict[str, Counter[str]] = {}
-        for module, path in self.files.items():
-            kinds = line_kinds(path.read_text(), self.trees[module])
-            found.setdefault(self.package(module) or "__init__", Counter()).update(kinds)
+        for module in self.files:
+            package = self.package(module) or "__init__"
+            found.setdefault(package, Counter()).update(self.lines_of(module))
         return found
 
     def listing_losses(self) -> list[str]:
