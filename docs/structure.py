@@ -130,16 +130,20 @@ class Structure:
                     found[place] += len(names)
         return found
 
-    def lines_of(self, module: str) -> Counter[str]:
-        """Number of lines of a file by kind: code, docstring, comment or blank."""
-        return Counter(line_kinds(self.files[module].read_text(), self.trees[module]))
+    def length(self, module: str) -> int:
+        """Lines of a file without its docstrings."""
+        length = len(self.files[module].read_text().splitlines())
+        for node in ast.walk(self.trees[module]):
+            if is_text(node) and isinstance(node, ast.Expr):
+                length -= (node.end_lineno or node.lineno) - node.lineno + 1
+        return length
 
     def lines(self) -> dict[str, Counter[str]]:
-        """Number of lines of every package by kind."""
+        """Number of lines of every package by kind: code, docstring, comment or blank."""
         found: dict[str, Counter[str]] = {}
-        for module in self.files:
-            package = self.package(module) or "__init__"
-            found.setdefault(package, Counter()).update(self.lines_of(module))
+        for module, path in self.files.items():
+            kinds = line_kinds(path.read_text(), self.trees[module])
+            found.setdefault(self.package(module) or "__init__", Counter()).update(kinds)
         return found
 
     def listing_losses(self) -> list[str]:
