@@ -29,14 +29,14 @@ function token() {
 }
 
 let mine = token();
-let toldGone = () => {};
+let whenGone = () => {};
 
 // Whether a server with the library answers.
 export const hasServer = () => mine !== "";
 
-// told: called once with a text if the server does not answer any more.
-export function onServerGone(told) {
-  toldGone = told;
+// act: called once with a text if the server does not answer any more.
+export function onServerGone(act) {
+  whenGone = act;
 }
 
 async function askServer(name, body) {
@@ -62,7 +62,7 @@ export async function ask(name, body) {
     const found = await askServer(name, body);
     if (found) return found;
     mine = "";
-    toldGone(GONE);
+    whenGone(GONE);
   }
   await null; // what was typed or clicked is drawn first
   return answered(name, body);

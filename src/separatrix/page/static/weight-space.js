@@ -1,4 +1,5 @@
 // Weight space: two of the weights, the contours of the objective, and the path of the weights.
+import { cycleNow, hasClosed } from "./cycle.js";
 import { askAtStep } from "./run.js";
 import { landscapeAt, numberOf, saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
@@ -152,6 +153,7 @@ function placed(px, py) {
 function drawWalk() {
   const svg = at("weight-view");
   if (!svg.querySelector(".now-at")) return;
+  svg.querySelector(".cycle").setAttribute("points", hasClosed() ? points(cycleNow().start, state.steps.rows.length) : "");
   svg.querySelector(".walked").setAttribute("points", points(Math.max(0, state.step - TAIL), state.step));
   const [x, y] = places();
   const [u, v] = walk[state.step];
@@ -181,7 +183,7 @@ function drawFrame() {
     draw("line", { x1: 0, x2: WIDE, y1: y(0), y2: y(0), class: "axis" }),
     draw("line", { x1: x(0), x2: x(0), y1: 0, y2: HIGH, class: "axis" }),
     draw("polyline", { points: points(0, walk.length - 1), class: "walk" }),
-    draw("polyline", { class: "walked" }),
+    draw("polyline", { class: "cycle" }), draw("polyline", { class: "walked" }),
     draw("rect", { x: x(u) - 4, y: y(v) - 4, width: 8, height: 8, class: "began" }),
     draw("circle", { r: 6, class: "now-at" }),
     draw("text", { x: WIDE - 6, y: HIGH - 6, "text-anchor": "end" }, `${names[chosen.across]}: ${shown(box[0])} to ${shown(box[1])}`),

@@ -1,0 +1,79 @@
+"""The stage of the page: cycles, held-out points, the proof, charts; run by ``make test-browser``."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import quiet
+from playground_page import settled, text, until
+
+from separatrix.apps.playground import links
+from separatrix.apps.playground.standalone import standalone
+
+pytestmark = quiet
+XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(standalone())
+    return path
+
+
+@pytest.fixture
+def opened(chromium, file):
+    """Opens a state in the file, in one page of its own; nothing may be complained of."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    said = []
+
+    def page(state=None):
+        found = context.new_page()
+        found.on("console", lambda message: said.append(message.text))
+        found.on("pageerror", lambda error: said.append(str(error)))
+        found.goto(f"file://{file}{links.to_fragment(state) if state else ''}")
+        found.wait_for_selector("body[data-ready]", timeout=30_000)
+        return found
+
+    yield page
+    context.close()
+    assert said == []
+
+
+def test_a_cycle_is_stepped_and_played_without_end(opened):
+    page = opened({"points": XOR, "method": {"name": "perceptron"}})
+    assert text(page, "cycle") == ""  # not yet seen
+    page.click("#last")
+    assert text(page, "cycle").startswith("The run is back at the start: a cycle of 4 steps (1 pass)")
+    assert page.get_attribute("#weight-view .cycle", "points").count(",") == 5
+    first = page.inner_text("#arithmetic")
+    for _ in range(4):
+        page.click("#step")
+    assert text(page, "at") == "4 of 4, round 2"
+    assert page.inner_text("#arithmetic") == first
+    for _ in range(4):
+        page.click("#back")
+    assert text(page, "at") == "4 of 4"
+    page.fill("#speed", "30")
+    page.click("#play")
+    until(page, "document.querySelector('#at').textContent.endsWith('round 4')")
+    page.click("#play")
+    page.click("#first")
+    assert text(page, "at") == "0 of 4"
+
+
+def test_a_cycle_may_begin_later_and_ends_nowhere_else(opened):
+    points = [*XOR, [3, 1, 1]]
+    page = opened({"points": points, "method": {"name": "perceptron"}})
+    assert "ended" not in text(page, "state")
+    page.click("#last")
+    cycle = page.evaluate("document.querySelector('#cycle').textContent")
+    assert "back at the state after step" in cycle
+    state = page.inner_text("#arithmetic")
+    for _ in range(int(cycle.split("cycle of ")[1].split()[0])):
+        page.keyboard.press("ArrowRight")
+    assert page.inner_text("#arithmetic") == state
+    page.select_option("#preset", "and")
+    settled(page)
+    page.click("#last")
+    assert text(page, "cycle") == ""
+    assert page.is_disabled("#step")
