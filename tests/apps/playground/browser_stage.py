@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 from conftest import quiet
 from playground_page import settled, text, until
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from separatrix.apps.playground import links
 from separatrix.apps.playground.standalone import standalone
 
 pytestmark = quiet
+HELD = """[...document.querySelectorAll('#plane .point')].map(
+    (one) => Number(one.classList.contains('held')))"""
 XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
 
@@ -77,3 +84,35 @@ def test_a_cycle_may_begin_later_and_ends_nowhere_else(opened):
     page.click("#last")
     assert text(page, "cycle") == ""
     assert page.is_disabled("#step")
+
+
+def test_lambda_moves_the_boundary_and_its_losses_are_those_of_scikit_learn(opened):
+    rng = np.random.default_rng(3)
+    y = np.arange(40) % 2
+    X = (rng.normal(size=(40, 2)) + y[:, None]).round(3)
+    points = [[*row, int(c)] for row, c in zip(X.tolist(), y, strict=True)]
+    view = {"aside": "lambda"}
+    page = opened({"points": points, "method": {"name": "newton", "l2": 0.1}, "view": view})
+    until(page, "document.querySelector('#lambda-words').textContent.includes('lowest at')")
+    assert page.locator("#plane .held").count() == 8
+    seen = {}
+    for number, l2 in ((4, 0.001), (12, 0.1), (20, 10.0)):
+        page.fill("#lambda", str(number))
+        boundary = page.get_attribute("#plane .arrow", "d")
+        is_held = np.array(page.evaluate(HELD), dtype=bool)
+        training, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
+        fitted = LogisticRegression(C=1 / (2 * l2 * 32), tol=1e-12, max_iter=10_000)
+        fitted.fit(X[training], y[training])
+        words = text(page, "lambda-words")
+        for rows, before in ((training, "training points "), (held, "wrong) ")):
+            wanted = log_loss(y[rows], fitted.predict_proba(X[rows]))
+            assert float(re.search(re.escape(before) + r"([\d.]+\d)", words)[1]) == pytest.approx(
+                wanted, rel=2e-3
+            )
+        seen[l2] = boundary
+    assert len(set(seen.values())) == 3
+    page.click("#step")  # the run again
+    assert page.locator("#plane .held").count() == 0
+    page.select_option("#preset", "and")
+    page.select_option("#aside-of", "lambda")
+    until(page, "document.querySelector('#lambda-words').textContent.includes('two points or more')")

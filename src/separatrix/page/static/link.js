@@ -6,6 +6,7 @@ export const MOST_LETTERS = 8192; // some programs truncate longer links: a page
 
 const MOST_BYTES = 1 << 18; // limit of the server: a short link can unpack to gigabytes
 const MOST_AXES = 21; // weights of a class
+const ASIDES = ["auto", "proof", "lambda", "probabilities", "none"];
 const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed"];
 
 async function through(stream, bytes, most = Infinity) {
@@ -73,13 +74,13 @@ const choice = (value, name, allowed) => {
 
 function checkedView(view) {
   if (!isObject(view)) throw new Error("view: expected an object");
-  const { across = 0, up = 1, of = "objective", column = 0, flip = false, ...others } = view;
+  const { across = 0, up = 1, of = "objective", column = 0, flip = false, aside = "auto", ...others } = view;
   refuseOthers("view", others);
   checkedWhole(across, "view.across", 0, MOST_AXES - 1);
   checkedWhole(up, "view.up", 0, MOST_AXES - 1);
   if (across === up) throw new Error("view: expected two different axes");
   checkedWhole(column, "view.column", 0, 3);
-  return { across, up, of: choice(of, "view.of", ["objective", "mistakes"]), column, flip: choice(flip, "view.flip", [true, false]) };
+  return { across, up, of: choice(of, "view.of", ["objective", "mistakes"]), column, flip: choice(flip, "view.flip", [true, false]), aside: choice(aside, "view.aside", ASIDES) };
 }
 
 function refuseOthers(name, others) {

@@ -1,4 +1,5 @@
 // Sets up the parts of the page, and requests the first run.
+import { setUpAside, showAside } from "./aside.js";
 import { keepAddress } from "./address.js";
 import { ask, hasServer, onServerGone } from "./api.js";
 import { setUpChallenges, showChallenge } from "./challenges.js";
@@ -26,7 +27,7 @@ import { setUpWeightSpace, showSpace } from "./weight-space.js";
 
 const PARTS = [
   setUpPlane, setUpFeatures, setUpPlayer, setUpPseudocode, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
-  setUpPoints, setUpExport, setUpRace,
+  setUpPoints, setUpExport, setUpRace, setUpAside,
 ];
 
 // Open the state of a link or a file.
@@ -37,6 +38,7 @@ async function open(given) {
   if (given.view) {
     at("flip").checked = state.flip = given.view.flip;
     showSpace(given.view);
+    showAside(given.view.aside);
   }
   drawMethodForm();
   await rerun();

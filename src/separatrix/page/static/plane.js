@@ -4,6 +4,7 @@ import { circleAt, layers, put, redraw, scale, shown } from "./svg.js";
 
 export const WIDTH = 600;
 export const HEIGHT = 480;
+const NONE = new Set();
 const LAYERS = ["ground", "frame", "lines", "points", "rings"];
 
 export function boxOf(points) {
@@ -94,16 +95,17 @@ function spotsOf(view, [x, y]) {
 }
 
 // Most points do not change between steps: these are skipped.
-function drawPoints(group, points, spots) {
+function drawPoints(group, points, spots, held) {
   const before = group.spots ?? [];
+  const kinds = points.map(([, , label], row) => `point c${label}${held.has(row) ? " held" : ""}`);
   points.forEach(([, , label], row) => {
     const [px, py, size] = spots[row];
     const old = before[row];
-    if (old && old[0] === px && old[1] === py && old[2] === size && old[3] === label) return;
+    if (old && old[0] === px && old[1] === py && old[2] === size && old[3] === kinds[row]) return;
     const [name, shape] = symbol(label, px, py, size);
-    put(group, row, [name, { ...shape, class: `point c${label}`, "data-row": row }]);
+    put(group, row, [name, { ...shape, class: kinds[row], "data-row": row }]);
   });
-  group.spots = points.map((point, row) => [...spots[row], point[2]]);
+  group.spots = points.map((_, row) => [...spots[row], kinds[row]]);
   while (group.children.length > points.length) group.lastChild.remove();
 }
 
@@ -131,7 +133,7 @@ function ringsOf(view, spots) {
 }
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
-// the points, strengths, current rows; optionally flip (two classes), the selected row, the meeting
+// the points, strengths, current rows; optionally flip (two classes), held-out rows, the selected row, the meeting
 // point of the hulls, centres of features, the numbers of the rows, names of the axes.
 export function drawPlane(svg, view) {
   const { box } = view;
@@ -143,7 +145,7 @@ export function drawPlane(svg, view) {
   const lines = linesOf(view, places);
   const isAbove = ([name, { class: kind }]) => name === "text" || kind.startsWith("arrow"); // drawn above the points
   redraw(between, lines.filter((one) => !isAbove(one)));
-  drawPoints(among, view.points, spots);
+  drawPoints(among, view.points, spots, view.held ?? NONE);
   redraw(above, [...ringsOf(view, spots), ...lines.filter(isAbove)]);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   return places;

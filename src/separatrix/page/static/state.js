@@ -5,7 +5,7 @@ import { saved } from "./saved.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
-  run: null, steps: null, step: 0, round: 0, grid: null, verdict: null, dragging: null, question: null,
+  run: null, steps: null, step: 0, round: 0, grid: null, verdict: null, dragging: null, question: null, minimum: null,
 };
 
 export const at = (id) => document.getElementById(id);
