@@ -1,4 +1,4 @@
-"""The stage of the page: cycles, held-out points, the proof, charts; run by ``make test-browser``."""
+"""Cycles, held-out points, the proof and the charts of the page; run by ``make test-browser``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def test_a_cycle_is_stepped_and_played_without_end(opened):
     page = opened({"points": XOR, "method": {"name": "perceptron"}})
     assert text(page, "cycle") == ""  # not yet seen
     page.click("#last")
-    assert text(page, "cycle").startswith("The run is back at the start: a cycle of 4 steps (1 pass)")
+    assert text(page, "cycle").startswith(
+        "The run is back at the start: a cycle of 4 steps (1 pass)"
+    )
     assert page.get_attribute("#weight-view .cycle", "points").count(",") == 5
     first = page.inner_text("#arithmetic")
     for _ in range(4):
@@ -115,4 +117,87 @@ def test_lambda_moves_the_boundary_and_its_losses_are_those_of_scikit_learn(open
     assert page.locator("#plane .held").count() == 0
     page.select_option("#preset", "and")
     page.select_option("#aside-of", "lambda")
-    until(page, "document.querySelector('#lambda-words').textContent.includes('two points or more')")
+    until(
+        page, "document.querySelector('#lambda-words').textContent.includes('two points or more')"
+    )
+
+
+AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
+NUMBER = r"([\d.e+-]*\d)"
+
+
+def test_the_proof_is_drawn_only_where_its_bounds_hold(opened):
+    page = opened({"points": AND, "method": {"name": "perceptron", "learning_rate": 0.5}})
+    total = int(text(page, "at").split()[-1])
+    chain = (
+        rf"t = {NUMBER}: t gamma = {NUMBER} <= v . u = {NUMBER} <= \|v\| = {NUMBER} "
+        rf"<= .* R = {NUMBER},"
+    )
+    for step in range(0, total + 1, 6):
+        page.fill("#scrub", str(step))
+        t, low, along, length, high = map(
+            float, re.match(chain, text(page, "proof-words")).groups()
+        )
+        assert low <= along * (1 + 1e-3)
+        assert along <= length * (1 + 1e-3)
+        assert length <= high * (1 + 1e-3)
+        assert high == pytest.approx(3**0.5 * t**0.5, rel=1e-3)  # |(1, 1, 1)|
+        assert low == pytest.approx(
+            t / 17**0.5, rel=1e-3
+        )  # of (2, 2, -3): margin 1, length sqrt 17
+    assert text(page, "proof-words").count("51")
+    for setting, value in (("l2", 0.01), ("start", "random"), ("schedule", "inverse_scaling")):
+        other = opened({"points": AND, "method": {"name": "perceptron", setting: value}})
+        assert not other.is_visible("#proof-panel")
+        other.select_option("#aside-of", "proof")
+        assert text(other, "proof-words").startswith(
+            "The proof holds for the perceptron row by row"
+        )
+        assert other.locator("#proof-view *").count() == 0
+
+
+def test_probabilities_and_both_gradients_are_those_of_the_formulas(opened):
+    points = [[0, 0, 0], [2, 1, 1], [-1, 2, 2], [1, 1, 0]]
+    method = {"name": "gradient_descent", "form": "batch", "loss": "logistic", "l2": 0.25,
+              "learning_rate": 0.5}  # fmt: skip
+    page = opened({"points": points, "method": method, "step": 2})
+    Z = np.array([[u, v, 1.0] for u, v, _ in points])
+    wanted = np.eye(3)[[c for *_, c in points]]
+
+    def p(W):
+        e = np.exp(Z @ W.T)
+        return e / e.sum(axis=1, keepdims=True)
+
+    W = np.zeros((3, 3))
+    for _ in range(2):
+        of_loss = (p(W) - wanted).T @ Z / 4
+        of_penalty = 2 * 0.25 * W * [1, 1, 0]
+        W = W - 0.5 * (of_loss + of_penalty)
+    label = page.get_attribute("#probabilities-view", "aria-label")
+    found = [float(one) for one in re.findall(r"class \d " + NUMBER, label)]
+    np.testing.assert_allclose(found, p(W)[0], rtol=1e-3)
+    said = text(page, "gradients")
+    numbers = [
+        [float(v) for v in part.split(",")] for part in re.findall(r"\(([^)]*)\)", said)
+    ]  # three classes each: of the loss, of the penalty, their sum
+    expected = np.vstack([of_loss, of_penalty, of_loss + of_penalty])
+    np.testing.assert_allclose(numbers, expected, rtol=1e-3, atol=1e-9)
+
+
+def test_a_diverging_run_has_log_scales_and_shows_where_its_weights_are(opened):
+    method = {"name": "gradient_descent", "loss": "squared", "form": "batch", "learning_rate": 3,
+              "max_iter": 200}  # fmt: skip
+    page = opened({"points": AND, "method": method})
+    assert "log scale" in page.text_content("#norm-view")
+    assert "then infinite" in page.text_content("#objective-view")
+    assert page.get_attribute("#weight-view .off-frame", "d") == ""
+    page.click("#last")
+    assert page.get_attribute("#weight-view .off-frame", "d").startswith("M")
+    assert re.search(r"outside of the picture: w1 = \d\.\d+e\+1\d\d, w2", text(page, "weight-held"))
+    xs = [float(place.split(",")[1])
+          for place in page.get_attribute("#norm-view .curve", "points").split()]  # fmt: skip
+    falls = np.diff(xs[5:])
+    assert falls.max() - falls.min() < 0.5  # a straight line
+    page.select_option("#method-name", "newton")
+    settled(page)
+    assert "log scale" not in page.text_content("#norm-view")

@@ -1,11 +1,13 @@
 // Below the pseudocode: the convergence proof, held-out points and lambda, or probabilities.
 import { heldOut, setUpHeldOut } from "./held-out.js";
+import { probabilityBars } from "./probabilities.js";
+import { proof } from "./proof.js";
 import { saved } from "./saved.js";
 import { addView, at, state } from "./state.js";
 import { option } from "./svg.js";
 
 // Each has a name, and says whether it suits the run; draw fills the element of its panel.
-const PANELS = { lambda: heldOut };
+const PANELS = { proof, probabilities: probabilityBars, lambda: heldOut };
 const CHOICES = { auto: "what suits the run", ...Object.fromEntries(Object.entries(PANELS).map(([id, { name }]) => [id, name])), none: "nothing" };
 let chosen = "auto";
 

@@ -12,6 +12,8 @@ export function ticksOf(low, high, most = 5) {
   return found;
 }
 
+export const powerName = (value) => (value >= 1e-4 && value < 1e4 ? shown(value) : `1e${Math.round(Math.log10(value))}`);
+
 // Powers of ten from low to high, at most some of them.
 export function powersOf(low, high, most = 5) {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
@@ -21,13 +23,28 @@ export function powersOf(low, high, most = 5) {
   return found;
 }
 
+// Ticks inside of a picture, along its lower and its left edge; the corners belong to the names.
+export function ticksInside(box, [x, y], [wide, high], size = 5) {
+  const far = [3.2 * size, 6 * size]; // from a corner, in pixels
+  return [
+    ...ticksOf(box[0], box[1], 6).filter((v) => x(v) > far[1] && x(v) < wide - far[1]).flatMap((v) => [
+      ["line", { x1: x(v), x2: x(v), y1: high - size, y2: high, class: "tick" }],
+      ["text", { x: x(v), y: high - size - 3, "text-anchor": "middle" }, shown(v)],
+    ]),
+    ...ticksOf(box[2], box[3], 6).filter((v) => y(v) > far[0] && y(v) < high - far[1]).flatMap((v) => [
+      ["line", { x1: 0, x2: size, y1: y(v), y2: y(v), class: "tick" }],
+      ["text", { x: size + 3, y: y(v) + 4 }, shown(v)],
+    ]),
+  ];
+}
+
 const LENGTH = 4; // of a tick, in pixels
 
 // Ticks with their numbers, as lists to draw: below a horizontal axis at a height, or left of a vertical one.
 export function ticksAcross(ticks, x, height, name = shown) {
   return ticks.flatMap((value) => [
     ["line", { x1: x(value), x2: x(value), y1: height, y2: height + LENGTH, class: "tick" }],
-    ["text", { x: x(value), y: height + 15, "text-anchor": "middle" }, name(value)],
+    ["text", { x: x(value), y: height + 15, "text-anchor": value === ticks.at(-1) && ticks.length > 2 ? "end" : "middle" }, name(value)],
   ]);
 }
 

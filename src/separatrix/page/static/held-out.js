@@ -1,6 +1,6 @@
 // Held-out points and lambda: the minimum for each value of the penalty, and the k-fold
 // cross-validation curve. While it is shown, the plane shows this minimum instead of the run.
-import { powersOf, ticksAcross, ticksOf, ticksUp } from "./axes.js";
+import { powerName, powersOf, ticksAcross, ticksOf, ticksUp } from "./axes.js";
 import { crossValidation, foldsOf } from "./engine/cross-validation.js";
 import { startingMethod } from "./methods.js";
 import { drawPlaneView } from "./plane-view.js";
@@ -96,7 +96,7 @@ function drawCurves() {
   redraw(at("lambda-view"), [
     ["line", { x1: EDGE, x2: WIDE - 12, y1: HIGH - FOOT, y2: HIGH - FOOT, class: "axis" }],
     ["line", { x1: EDGE, x2: EDGE, y1: 10, y2: HIGH - FOOT, class: "axis" }],
-    ...ticksAcross(powersOf(L2S[0], L2S.at(-1), 6), exponent, HIGH - FOOT),
+    ...ticksAcross(powersOf(L2S[0], L2S.at(-1), 6), exponent, HIGH - FOOT, powerName),
     ...ticksUp(ticksOf(low, high, 4), y, EDGE),
     ["polyline", { points: curve("training", places), class: "curve rival" }],
     ["polyline", { points: curve("heldOut", places), class: "curve" }],

@@ -8,6 +8,7 @@ import { setUpCsv } from "./csv.js";
 import { shipped } from "./engine/shipped.js";
 import { setUpExport } from "./export.js";
 import { setUpFeatures } from "./feature-plane.js";
+import { setUpGradients } from "./gradients.js";
 import { setUpHand } from "./hand.js";
 import { checkedState, fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
@@ -27,7 +28,7 @@ import { setUpWeightSpace, showSpace } from "./weight-space.js";
 
 const PARTS = [
   setUpPlane, setUpFeatures, setUpPlayer, setUpPseudocode, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
-  setUpPoints, setUpExport, setUpRace, setUpAside,
+  setUpPoints, setUpExport, setUpRace, setUpAside, setUpGradients,
 ];
 
 // Open the state of a link or a file.

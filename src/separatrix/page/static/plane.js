@@ -1,6 +1,7 @@
 // The data plane: points, regions, the boundary with w as an arrow, mistakes, the current point.
+import { ticksInside } from "./axes.js";
 import { flippedLines, gridLines, gridRegions, lines as linesOfWeights, otherLine, regions } from "./boundary.js";
-import { circleAt, layers, put, redraw, scale, shown } from "./svg.js";
+import { circleAt, layers, put, redraw, scale } from "./svg.js";
 
 export const WIDTH = 600;
 export const HEIGHT = 480;
@@ -71,8 +72,9 @@ function frameOf(box, names, [x, y]) {
   return [
     ["line", { x1: x(box[0]), x2: x(box[1]), y1: y(0), y2: y(0), class: "axis" }],
     ["line", { x1: x(0), x2: x(0), y1: y(box[2]), y2: y(box[3]), class: "axis" }],
-    ["text", { x: WIDTH - 6, y: HEIGHT - 6, "text-anchor": "end" }, `${names[0]}: ${shown(box[0])} to ${shown(box[1])}`],
-    ["text", { x: 6, y: 16 }, `${names[1]}: ${shown(box[2])} to ${shown(box[3])}`],
+    ...ticksInside(box, [x, y], [WIDTH, HEIGHT], 6),
+    ["text", { x: WIDTH - 6, y: HEIGHT - 8, "text-anchor": "end" }, names[0]],
+    ["text", { x: 6, y: 18 }, names[1]],
   ];
 }
 
