@@ -12,7 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from separatrix.apps.playground import links
+from separatrix.apps.playground.descent import descent
 from separatrix.apps.playground.standalone import standalone
+from separatrix.page import files
+from separatrix.page.document import joined
 
 pytestmark = quiet
 HELD = """[...document.querySelectorAll('#plane .point')].map(
@@ -201,3 +204,51 @@ def test_a_diverging_run_has_log_scales_and_shows_where_its_weights_are(opened):
     page.select_option("#method-name", "newton")
     settled(page)
     assert "log scale" not in page.text_content("#norm-view")
+
+
+def test_descent_on_a_curve_is_that_of_the_library(chromium):
+    rng = np.random.default_rng(1)
+    asked = [
+        {"curve": "square", "start": -1, "learning_rate": rate} for rate in (0.1, 1, 1.1, 1e-3)
+    ]
+    for curve, side in (("square", 2), ("two minima", 1.7)):
+        for rate in (*rng.uniform(1e-3, 0.12, 12), *rng.uniform(2, 10, 4)):
+            start = float(rng.uniform(-side, side))
+            asked.append({"curve": curve, "start": start, "learning_rate": float(rate)})
+    texts = {name: path.read_text() for name, path in files().items()}
+    name = "engine/descent.js"
+    page = chromium.new_page()
+    page.evaluate(f'{joined(texts, name)}; globalThis.descentOf = modules["{name}"].descentOf; 1')
+    found = page.evaluate("(asked) => asked.map(descentOf)", asked)
+    page.close()
+    for one, reply in zip(asked, found, strict=True):
+        wanted = descent(one)
+        assert list(reply) == list(wanted)
+        for name in ("text", "stop", "sentence"):
+            assert reply[name] == wanted[name], one
+        assert reply["arithmetic"][:5] == wanted["arithmetic"][:5]
+        for name in ("x", "f", "path", "values", "gradients"):
+            found_here = np.array(reply[name], dtype=float)  # large ones come as whole numbers
+            np.testing.assert_allclose(found_here, wanted[name], rtol=1e-9, atol=1e-12)
+
+
+def test_a_link_opens_the_curve_and_says_its_end_last(opened):
+    curve = {"curve": "two minima", "start": 1.5, "learning_rate": 0.05}
+    page = opened({"points": AND, "method": {}, "curve": curve})
+    assert not page.is_visible("#plane")
+    assert text(page, "curve-at") == "0"
+    assert "lowest" not in text(page, "curve-sentence")
+    page.click("#curve-play")
+    until(page, "Number(document.querySelector('#curve-at').textContent) > 1")
+    page.click("#curve-last")
+    assert text(page, "curve-sentence").endswith("only the local slope guides it.")
+    page.fill("#curve-rate", "0.1")
+    page.press("#curve-rate", "Tab")
+    page.wait_for_timeout(500)
+    link = links.from_fragment(page.url)
+    assert link["curve"] == curve | {"learning_rate": 0.1}
+    page.click("#close-curve")
+    assert page.is_visible("#plane")
+    for wrong in ({"curve": "cube"}, {"start": 5}, {"learning_rate": "1"}, {"more": 1}):
+        other = opened({"points": AND, "method": {}, "curve": curve | wrong})
+        assert "cannot be shown" in text(other, "message")

@@ -1,4 +1,5 @@
 // The state of the page as the fragment of a link: compressed JSON, URL-safe.
+import { checkedDescent } from "./engine/descent.js";
 import { MOST_STEPS } from "./engine/limits.js";
 import { checkedMethod, checkedPoints, checkedWhole, isObject } from "./engine/settings.js";
 
@@ -7,7 +8,7 @@ export const MOST_LETTERS = 8192; // some programs truncate longer links: a page
 const MOST_BYTES = 1 << 18; // limit of the server: a short link can unpack to gigabytes
 const MOST_AXES = 21; // weights of a class
 const ASIDES = ["auto", "proof", "lambda", "probabilities", "none"];
-const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed"];
+const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed", "curve"];
 
 async function through(stream, bytes, most = Infinity) {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
@@ -99,6 +100,12 @@ export function checkedState(given) {
   if (given.controls !== undefined) found.controls = choice(given.controls, "controls", ["hidden"]);
   if (given.embed !== undefined) found.embed = choice(given.embed, "embed", [true, false]);
   if (given.challenge !== undefined) found.challenge = checkedName(given.challenge);
+  if (given.curve !== undefined) {
+    if (!isObject(given.curve)) throw new Error("curve: expected an object");
+    const { curve: name, start, learning_rate: rate, ...others } = given.curve;
+    refuseOthers("curve", others);
+    found.curve = checkedDescent({ curve: name, start, learning_rate: rate });
+  }
   if (given.view !== undefined) found.view = checkedView(given.view);
   return found;
 }

@@ -6,6 +6,7 @@ import { setUpChallenges, showChallenge } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpCsv } from "./csv.js";
 import { shipped } from "./engine/shipped.js";
+import { setUpCurve, showCurve } from "./descent.js";
 import { setUpExport } from "./export.js";
 import { setUpFeatures } from "./feature-plane.js";
 import { setUpGradients } from "./gradients.js";
@@ -43,6 +44,7 @@ async function open(given) {
   }
   drawMethodForm();
   await rerun();
+  showCurve(given.curve);
   if (given.challenge) showChallenge(given.challenge);
   if (given.step) goTo(given.step);
 }
@@ -84,7 +86,7 @@ async function openFirst() {
   const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
   await open(linked ?? opened() ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
   if (refused) say(refused);
-  keepAddress();
+  setUpCurve(keepAddress());
   addEventListener("hashchange", () => fromLink(location.hash).then((given) => given && open(given)).catch((error) => say(error.message)));
 }
 

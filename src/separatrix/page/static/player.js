@@ -57,7 +57,7 @@ function drawWords() {
 // Space and the arrows step, where they have no other meaning.
 function onKey(event) {
   const own = event.target.closest("input, select, textarea, button, summary, a, #plane, .handle");
-  if (own || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (own || document.body.dataset.page || event.ctrlKey || event.altKey || event.metaKey) return;
   const act = { " ": stepForward, ArrowRight: stepForward, ArrowLeft: stepBack, Home: () => goTo(0), End: () => goTo(Infinity) }[event.key];
   if (!act) return;
   event.preventDefault();
