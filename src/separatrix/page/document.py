@@ -48,7 +48,7 @@ def _page(kind: str, data: dict[str, Any]) -> str:
     """The page with a piece of data, which its script finds by this id."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in files().items()}
     script = joined(texts)
-    page = texts["index.html"]
+    page = UNUSED.sub("", texts["index.html"])
     if SCRIPT not in page or "</body>" not in page:
         raise ValueError(f"index.html: expected {SCRIPT} and the end of the body")
     styles = [texts[name] for name in STYLE.findall(page)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -11,6 +12,7 @@ from playground_page import settled, text, until
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from separatrix import separability
 from separatrix.apps.playground import links
 from separatrix.apps.playground.descent import descent
 from separatrix.apps.playground.standalone import standalone
@@ -18,7 +20,7 @@ from separatrix.page import files
 from separatrix.page.document import joined
 
 pytestmark = quiet
-HELD = """[...document.querySelectorAll('#plane .point')].map(
+IS_HELD = """[...document.querySelectorAll('#plane .point')].map(
     (one) => Number(one.classList.contains('held')))"""
 XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
@@ -104,7 +106,7 @@ def test_lambda_moves_the_boundary_and_its_losses_are_those_of_scikit_learn(open
     for number, l2 in ((4, 0.001), (12, 0.1), (20, 10.0)):
         page.fill("#lambda", str(number))
         boundary = page.get_attribute("#plane .arrow", "d")
-        is_held = np.array(page.evaluate(HELD), dtype=bool)
+        is_held = np.array(page.evaluate(IS_HELD), dtype=bool)
         training, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
         fitted = LogisticRegression(C=1 / (2 * l2 * 32), tol=1e-12, max_iter=10_000)
         fitted.fit(X[training], y[training])
@@ -252,3 +254,173 @@ def test_a_link_opens_the_curve_and_says_its_end_last(opened):
     for wrong in ({"curve": "cube"}, {"start": 5}, {"learning_rate": "1"}, {"more": 1}):
         other = opened({"points": AND, "method": {}, "curve": curve | wrong})
         assert "cannot be shown" in text(other, "message")
+
+
+@pytest.fixture(scope="module")
+def conditions(chromium):
+    """The engine's part of challenges by teachers: what a call returns, or why it is refused."""
+    texts = {name: path.read_text() for name, path in files().items()}
+    name = "engine/conditions.js"
+    page = chromium.new_page()
+    page.evaluate(f'{joined(texts, name)}; globalThis.conditions = modules["{name}"]; 1')
+
+    def call(function, *given):
+        return page.evaluate(
+            """([name, given]) => {
+                try { return conditions[name](...given); } catch (error) { return error.message; }
+            }""",
+            [function, given],
+        )
+
+    yield call
+    page.close()
+
+
+LEFT = [[-2, 0, 0], [-3, 1, 0], [-2, 2, 0], [-3, -1, 0]]
+WIDE = [*LEFT, *([-x, y, 1] for x, y, _ in LEFT)]
+FAR = [[x + 10, y, c] for x, y, c in WIDE]
+MARGIN = {"kind": "margin", "value": 1.5}
+UPDATES = {"kind": "updates", "value": 2}
+HELD = {"kind": "held_out", "value": 0}
+DISC = {"kind": "disc", "center": [1, 0], "radius": 0.5}
+NEWTON = {"name": "newton", "loss": "logistic", "l2": 0.0001}
+
+
+def arrays(points):
+    return np.array([point[:2] for point in points]), np.array([point[2] for point in points])
+
+
+def own(condition, points=WIDE, **more):
+    return {"title": "A", "task": "B", "hint": "", "fixed": True, "condition": condition,
+            "points": points} | more  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("points", "condition", "solved", "failed", "words"),
+    [(WIDE, MARGIN, NEWTON, {"name": "perceptron"}, "smallest margin"),
+     (WIDE, UPDATES, {"name": "perceptron"}, NEWTON, "row by row"),
+     (WIDE, UPDATES | {"value": 1}, {"name": "perceptron"}, {"name": "perceptron", "l2": 0.01},
+      "does not end"),
+     (FAR, HELD, NEWTON, NEWTON | {"fit_intercept": False}, "held-out points"),
+     (WIDE, DISC, NEWTON | {"l2": 0.1}, NEWTON, "from the centre"),
+     (WIDE, MARGIN, NEWTON, {"name": "kernel_perceptron"}, "boundary is a line")],
+)  # fmt: skip
+def test_every_condition_is_solved_and_failed(conditions, points, condition, solved, failed, words):
+    challenge = own(condition, points)
+    assert conditions("checkedOwn", challenge, points) == challenge
+    assert conditions("impossible", challenge) is None
+    found = conditions("metBy", challenge, {"points": points, "method": solved})
+    assert found["done"], found
+    missed = conditions("metBy", challenge, {"points": points, "method": failed})
+    assert not missed["done"], missed
+    assert words in missed["text"]
+
+
+def test_points_of_challenges_are_fixed_or_moved(conditions):
+    moved = [[5, 5, 0], *WIDE[1:]]
+    asked = {"points": moved, "method": NEWTON}
+    assert "are fixed" in conditions("metBy", own(MARGIN), asked)["text"]
+    assert "margin at the end" in conditions("metBy", own(MARGIN, fixed=False), asked)["text"]
+    fewer = {"points": WIDE[1:], "method": NEWTON}
+    assert "none may be added" in conditions("metBy", own(MARGIN, fixed=False), fewer)["text"]
+
+
+def test_a_challenge_that_cannot_be_met_is_refused(conditions):
+    overlapping = [*WIDE[:4], [-2, 0, 1], *WIDE[5:]]  # the first of each class, which are held out
+    for condition in (MARGIN, UPDATES, HELD, DISC):
+        why = conditions("impossible", own(condition, overlapping))
+        assert why.startswith("It cannot be met: no line separates"), condition
+        assert conditions("impossible", own(condition, overlapping, fixed=False)) is None
+    assert conditions("impossible", own(HELD | {"value": 1}, overlapping)) is None
+    largest = separability(*arrays(WIDE)).margin
+    for factor, refused in ((0.999, False), (1.001, True)):
+        why = conditions("impossible", own({"kind": "margin", "value": factor * largest}))
+        assert bool(why) == refused
+
+
+def test_a_disc_is_refused_where_no_separating_weights_are_in_it(conditions):
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(40):
+        X = rng.normal(size=(6, 2)) + np.repeat([[0, 0], [3, 1]], 3, axis=0)
+        points = [[*row, i // 3] for i, row in enumerate(X.tolist())]
+        if separability(*arrays(points)).verdict != "separable":
+            continue
+        center, radius = rng.normal(size=2) * 2, float(rng.uniform(0.2, 2))
+        D = (X[3:, None] - X[None, :3]).reshape(-1, 2)
+        turns = np.linspace(0, 2 * np.pi, 2000)  # the weights of the circle, and the centre
+        W = center + radius * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        inside = (np.vstack([W, center]) @ D.T > 0).all(axis=1).any()
+        condition = {"kind": "disc", "center": center.tolist(), "radius": radius}
+        why = conditions("impossible", own(condition, points))
+        assert (why is None) == inside, why
+        seen.add(inside)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [({"title": ""}, "challenge.title"), ({"title": "x" * 81}, "up to 80"), ({"task": 3}, "task"),
+     ({"hint": "\x00"}, "challenge.hint"), ({"fixed": 1}, "challenge.fixed"),
+     ({"no": 1}, "no such"),
+     ({"condition": {"kind": "toString"}}, "expected a kind"), ({"condition": []}, "a kind"),
+     ({"condition": MARGIN | {"value": 0}}, "condition.value"),
+     ({"condition": MARGIN | {"more": 0}}, "condition.more"),
+     ({"condition": UPDATES | {"value": 1.5}}, "condition.value"),
+     ({"condition": DISC | {"center": [1]}}, "condition.center"),
+     ({"condition": DISC | {"radius": -1}}, "condition.radius"),
+     ({"condition": HELD, "points": AND}, "4 points of each class"),
+     ({"points": [[0, 0, 0]]}, "points")],
+)  # fmt: skip
+def test_challenges_of_links_are_read_strictly(conditions, wrong, reason):
+    assert reason in conditions("checkedOwn", own(MARGIN) | wrong, WIDE)
+
+
+def test_a_teacher_makes_a_challenge_and_a_student_saves_results(opened, tmp_path):
+    page = opened({"points": AND, "method": {"name": "perceptron"}})
+    page.click("#challenges-box summary")
+    page.click("#own-box summary")
+    nasty = "<img src=x onerror=alert(1)>"
+    for name, value in (("title", nasty), ("task", "Use few updates."), ("hint", "Move none.")):
+        page.fill(f"#own-{name}", value)
+    page.fill("#own-value", "0.3")
+    page.click("#own-make")
+    assert "It cannot be met: the largest margin of these points is 0.243" in text(
+        page, "own-result"
+    )
+    page.select_option("#own-kind", "updates")
+    page.fill("#own-value", "18")
+    page.click("#own-make")
+    assert "part of the link" in text(page, "own-result")
+    page.click("#step")
+    page.wait_for_timeout(600)
+    other = opened(links.from_fragment(page.url))
+    assert text(other, "message") == ""
+    mine = other.locator("#challenge-own")
+    assert nasty in mine.inner_text()
+    assert "at most 18 updates" in mine.inner_text()
+    assert mine.locator("img").count() == 0
+    other.select_option("#method-name", "newton")
+    settled(other)
+    mine.locator("button").nth(1).click()
+    assert "Not yet. Use the perceptron, row by row." in mine.inner_text()
+    mine.locator("button").nth(0).click()
+    settled(other)
+    mine.locator("button").nth(1).click()
+    until(other, "document.querySelector('#challenge-own .result').textContent.startsWith('Done')")
+    other.fill("#student", "Ada <b>")
+    saved = {}
+    for name in ("save-results", "print-results"):
+        with other.expect_download() as download:
+            other.click(f"#{name}")
+        saved[name] = download.value.path().read_text()
+    results = json.loads(saved["save-results"])
+    (result,) = results["results"]
+    assert (results["name"], result["title"], result["done"]) == ("Ada <b>", nasty, True)
+    assert result["checks"] == 2
+    state = links.from_fragment(result["link"])
+    assert state["challenge"]["condition"] == {"kind": "updates", "value": 18}
+    assert state["points"] == AND
+    assert "<img" not in saved["print-results"]
+    assert "&lt;img src=x onerror=alert(1)&gt;" in saved["print-results"]
+    assert "Done. It needs 18 updates." in saved["print-results"]

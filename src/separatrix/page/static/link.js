@@ -1,4 +1,5 @@
 // The state of the page as the fragment of a link: compressed JSON, URL-safe.
+import { checkedOwn } from "./engine/conditions.js";
 import { checkedDescent } from "./engine/descent.js";
 import { MOST_STEPS } from "./engine/limits.js";
 import { checkedMethod, checkedPoints, checkedWhole, isObject } from "./engine/settings.js";
@@ -99,7 +100,7 @@ export function checkedState(given) {
   found.step = checkedWhole(given.step ?? 0, "step", 0, MOST_STEPS);
   if (given.controls !== undefined) found.controls = choice(given.controls, "controls", ["hidden"]);
   if (given.embed !== undefined) found.embed = choice(given.embed, "embed", [true, false]);
-  if (given.challenge !== undefined) found.challenge = checkedName(given.challenge);
+  if (given.challenge !== undefined) found.challenge = isObject(given.challenge) ? checkedOwn(given.challenge, found.points) : checkedName(given.challenge);
   if (given.curve !== undefined) {
     if (!isObject(given.curve)) throw new Error("curve: expected an object");
     const { curve: name, start, learning_rate: rate, ...others } = given.curve;

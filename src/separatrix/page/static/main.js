@@ -14,12 +14,14 @@ import { setUpHand } from "./hand.js";
 import { checkedState, fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
 import { startingMethod } from "./methods.js";
+import { setUpMaking } from "./make-challenge.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
 import { setUpPseudocode } from "./pseudocode.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { setUpQuestions } from "./questions.js";
 import { setUpRace } from "./race.js";
+import { setUpResults } from "./results.js";
 import { rerun } from "./run.js";
 import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
@@ -45,7 +47,7 @@ async function open(given) {
   drawMethodForm();
   await rerun();
   showCurve(given.curve);
-  if (given.challenge) showChallenge(given.challenge);
+  if (given.challenge) showChallenge(given.challenge, given.method);
   if (given.step) goTo(given.step);
 }
 
@@ -80,6 +82,8 @@ async function openFirst() {
   setUpHand();
   setUpCsv(open);
   await setUpChallenges();
+  setUpMaking();
+  setUpResults();
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   let refused = "";
