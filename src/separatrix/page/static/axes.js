@@ -25,7 +25,7 @@ export function powersOf(low, high, most = 5) {
 
 // Ticks inside of a picture, along its lower and its left edge; the corners belong to the names.
 export function ticksInside(box, [x, y], [wide, high], size = 5) {
-  const far = [3.2 * size, 6 * size]; // from a corner, in pixels
+  const far = [5 * size, 6 * size]; // from a corner, in pixels
   return [
     ...ticksOf(box[0], box[1], 6).filter((v) => x(v) > far[1] && x(v) < wide - far[1]).flatMap((v) => [
       ["line", { x1: x(v), x2: x(v), y1: high - size, y2: high, class: "tick" }],
