@@ -66,7 +66,7 @@ def test_every_method_runs_from_a_file(opened, name):
 def test_views_questions_and_a_race_from_a_file(opened):
     page = opened()
     assert text(page, "verdict").startswith("Separable: margin 0.243;")
-    assert not page.is_visible("nav")
+    assert page.is_visible("#open-curve")
     until(page, "document.querySelectorAll('#weight-view .bands path').length > 1")
     assert "bound: 51" in page.text_content("#updates-view")
     page.click("#ask-stop")

@@ -55,7 +55,7 @@ def banded(values: Array, smooth: bool) -> dict[str, Any]:
 
 
 def _distinct(quantiles: Array, smooth: bool) -> Array:
-    """Levels that differ by more than rounding; those of smooth values are just below flat parts."""
+    """Levels that differ by more than rounding; smooth ones are just below flat parts."""
     levels = np.unique(quantiles)
     rounding = FLAT * np.abs(np.where(np.isinf(levels), 0.0, levels))
     kept = np.append(True, np.diff(levels) > rounding[1:])
