@@ -1,6 +1,7 @@
 // Weight space: two of the weights, the contours of the objective, and the path of the weights.
 import { ticksInside } from "./axes.js";
 import { cycleNow, hasClosed } from "./cycle.js";
+import { LARGEST } from "./engine/limits.js";
 import { askAtStep } from "./run.js";
 import { landscapeAt, numberOf, saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
@@ -34,7 +35,8 @@ function framed() {
   const size = ([u, v]) => (u === null || v === null ? Infinity : Math.max(Math.abs(u), Math.abs(v)));
   const first = walk.slice(0, FIRST + 1).map(size).filter(Number.isFinite);
   const wild = state.run.recording.stop === "diverged" || walk.some((place) => size(place) > WILD * (Math.max(...first) || 1));
-  return wild ? walk.filter((place) => size(place) <= ROOM * (first.find(Boolean) ?? 1)) : walk;
+  const most = wild ? Math.min(LARGEST, ROOM * (first.find(Boolean) ?? 1)) : LARGEST;
+  return walk.filter((place) => size(place) <= most);
 }
 
 function boxOfWalk() {
