@@ -16,7 +16,7 @@ export function frame(svg, label, [first, last], [low, high], { log = false, cou
   svg.replaceChildren(...[
     ["line", { x1: EDGE, y1: HIGH - FOOT, x2: WIDE - 8, y2: HIGH - FOOT, class: "axis" }],
     ["line", { x1: EDGE, y1: 8, x2: EDGE, y2: HIGH - FOOT, class: "axis" }],
-    ...ticksAcross(across, x, HIGH - FOOT, count ? (value) => String(count(value)) : shown),
+    ...ticksAcross(across, x, HIGH - FOOT, count ? (value) => String(count(value) ?? value) : shown),
     ...(log ? ticksUp(powersOf(low, high), y, EDGE, powerName) : ticksUp(ticksOf(low, high, 5), y, EDGE)),
     ["text", { x: WIDE - 10, y: HIGH - 8, "text-anchor": "end" }, log ? `${label}; log scale` : label],
   ].map((one) => draw(...one)));
