@@ -61,7 +61,8 @@ def _distinct(quantiles: Array, smooth: bool) -> Array:
     kept = np.append(True, np.diff(levels) > rounding[1:])
     if smooth:
         levels = np.append(levels[:1], levels[1:] - 2.0 * rounding[1:])
-    return levels[kept]
+    found: Array = levels[kept]
+    return found
 
 
 def saved_landscapes(
