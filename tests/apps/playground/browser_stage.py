@@ -180,6 +180,9 @@ def test_probabilities_and_both_gradients_are_those_of_the_formulas(opened):
         of_loss = (p(W) - wanted).T @ Z / 4
         of_penalty = 2 * 0.25 * W * [1, 1, 0]
         W = W - 0.5 * (of_loss + of_penalty)
+    for name in ("plane", "weight-view", "control-bar", "sentence", "arithmetic", "gradients"):
+        box = page.locator(f"#{name}").bounding_box()
+        assert box["y"] + box["height"] <= 800, name  # without scrolling
     label = page.get_attribute("#probabilities-view", "aria-label")
     found = [float(one) for one in re.findall(r"class \d " + NUMBER, label)]
     np.testing.assert_allclose(found, p(W)[0], rtol=1e-3)
