@@ -160,6 +160,9 @@ def test_a_run_that_overflows_is_readable(opened):
     page.click("#last")
     assert "ended: diverged" in text(page, "state")
     assert text(page, "message") == ""
+    page.click("#first")
+    page.click("#step")
+    assert "- 100000 gradient" in text(page, "arithmetic")
 
 
 def test_two_hundred_random_actions(opened):

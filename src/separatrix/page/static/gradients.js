@@ -19,11 +19,11 @@ function text() {
   const some = state.steps.rows[state.step - 1];
   const ofLoss = meanGradient(rows, loss, W, some ?? undefined);
   const ofPenalty = W.map((row) => row.map((v, j) => (j < row.length - 1 ? 2 * l2 * v : 0)));
-  const shown = (G) => G.map((row, c) => `${G.length > 1 ? `${state.run.recording.data.classes[c]}: ` : ""}${vector(rows.intercept ? row : row.slice(0, -1))}`).join(", ");
+  const shown = (G) => G.map((row, c) => `${G.length > 1 ? `class ${state.run.recording.data.classes[c]} ` : ""}${vector(rows.intercept ? row : row.slice(0, -1))}`).join(", ");
   const what = some ? (some.length === 1 ? ` of row ${some[0]}` : ` of ${some.length} rows`) : "";
-  const first = `gradient of the loss${what} ${shown(ofLoss)}`;
+  const first = `gradient of the loss${what}: ${shown(ofLoss)}`;
   if (!l2) return `${first}; no penalty`;
-  return `${first} + of the penalty, 2 l2 w, ${shown(ofPenalty)} = ${shown(ofLoss.map((row, c) => row.map((v, j) => v + ofPenalty[c][j])))}`;
+  return `${first}; of the penalty, 2 l2 w: ${shown(ofPenalty)}; their sum: ${shown(ofLoss.map((row, c) => row.map((v, j) => v + ofPenalty[c][j])))}`;
 }
 
 export function setUpGradients() {
