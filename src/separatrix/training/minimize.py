@@ -212,6 +212,8 @@ def minimize(
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if early is not None and early.best is not None and why not in CONVERGED:
         kept, kept_at = early.best, None
+    if why == "certified" and certifying is not None:
+        kept, kept_at = certifying.returned(kept), None
     if not stop.prove:
         kept = canonical(objective, kept)
         return Result(kept, step.weights, step.saved, why, infos, None, early=early)
