@@ -339,7 +339,7 @@ class CertifiedModel(LossModel):
                 rows = given
             else:
                 parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
-                X = concatenate_rows(parts)
+                X = parts[0] if len(parts) == 1 else concatenate_rows(parts)
                 rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
             check_features(rows, source.n_features, type(self).__name__)
         except (ValueError, TypeError) as error:

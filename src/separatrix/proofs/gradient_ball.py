@@ -134,6 +134,30 @@ def parts(at: Point, X: Any) -> Iterator[tuple[slice, Part]]:
         yield here, Part.of(at, X[here] if step < n else X, room)
 
 
+def scores(at: Point, X: Any) -> Iterator[tuple[slice, Array, Array]]:
+    """Scores without the bias and lengths of a few rows at a time."""
+    if sp.issparse(X):
+        for here, part in parts(at, X):
+            yield here, part.values, part.lengths
+        return
+    step, room = 0, np.empty((0, 0))
+    for here in row_parts(X):
+        if len(room) == 0:
+            step = here.stop - here.start
+            room = np.empty((min(step, len(X)), X.shape[1]))
+        D = room[: min(step, len(X) - here.start)]
+        np.subtract(X[here], at.centre, out=D)
+        D *= at.reach
+        yield here, D @ at.scaled.T, row_lengths(D) * ROUNDED
+
+
+def rounding_of(at: Point) -> tuple[float, float]:
+    """Bounds on the rounding of ``scores`` with the bias, for each length of a row and besides."""
+    terms = OPERATIONS + len(at.centre)
+    of_bias = float(np.max(at.bias_rounding + FEW * np.abs(at.bias))) + terms * SMALLEST_NORMAL
+    return (terms * EPS + FEW) * ROUNDED * float(np.max(at.length)), of_bias
+
+
 @dataclass(frozen=True)
 class GradientSums(Sum[tuple[Any, ...]]):
     """Sums over rows for the gradient and the curvature, times the weights of rows.
@@ -424,7 +448,9 @@ def most_distance(rho: Array, change: Array) -> Array:
 
 def near_minimum(rho: float, change: float, per_bias: float, joint: bool) -> NearMinimum | None:
     """The same for all columns together, and the biases."""
-    distance = float(most_distance(np.array(rho), np.array(change)))
+    if not rho * change * ROUNDED < MOST_STEP:
+        return None
+    distance = -math.log1p(-rho * change * ROUNDED) / change * ROUNDED if rho > 0.0 else 0.0
     bias = distance * per_bias * (math.sqrt(0.5) if joint else 1.0) * ROUNDED
     return NearMinimum(distance, bias) if distance < np.inf and bias < np.inf else None
 

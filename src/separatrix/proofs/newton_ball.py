@@ -12,14 +12,17 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from ..data import Block, Sum
+from ..numeric.dot import SAFE_SQUARE
+from ..numeric.lazy import cached_property
+from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
-from ..objective import Objective
+from ..objective import Evaluation, Objective
 from ..rows import HOST, host_rows_of
-from .curvature_ball import MOST_VARIABLES, lower_factor
+from .curvature_ball import lower_factor
 from .gradient_ball import (
     FEW,
     ROUNDED,
@@ -36,6 +39,10 @@ from .units import GivenUnits
 from .weight_ball import OPERATIONS, reach_of, row_lengths, with_all_features
 
 
+MOST_VARIABLES = 1024  # whose second derivative is computed
+MUCH = 0.5  # change of a score, above which it is computed and not only bounded
+
+
 @dataclass(frozen=True)
 class LongestRow(Sum[tuple[list[float]]]):
     """The largest length of a row in units of the penalty, of each block."""
@@ -48,9 +55,32 @@ class LongestRow(Sum[tuple[list[float]]]):
             return ([float(sparse_lengths(X, self.reach).max(initial=0.0))],)
         equal = self.reach[0] if len(self.reach) and np.all(self.reach == self.reach[0]) else None
         if equal is not None:
-            return ([float(equal * row_lengths(X.astype(np.float64, copy=False)).max(initial=0.0))],)
+            square = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
+            if SAFE_SQUARE < square < np.inf:  # the others may underflow
+                return ([float(equal) * math.sqrt(square)],)
         parts = (row_lengths(X[part] * self.reach).max(initial=0.0) for part in row_parts(X))
         return ([float(max(parts, default=0.0))],)
+
+
+def applies(objective: Objective) -> bool:
+    """Whether the objective has these bounds, and they are not expensive."""
+    source, few = objective.source, math.prod(objective.shape) <= MOST_VARIABLES
+    double = source.vectors is HOST and source.dtype == np.float64 and not objective.float32_sums
+    return few and double and not source.has_offset and has_gradient_ball(objective.loss)
+
+
+@dataclass(frozen=True)
+class MostChange(Sum[tuple[list[float]]]):
+    """The largest change of the scores of a row, or of their range, of each block."""
+
+    direction: Array
+    ranges: bool
+
+    def of(self, block: Block) -> tuple[list[float]]:
+        found = block.rows.scores(self.direction)
+        if self.ranges:
+            return ([float(np.ptp(found, axis=1).max(initial=0.0))],)
+        return ([float(np.abs(found).max(initial=0.0))],)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +97,24 @@ class NewtonBall:
     bias_curvature: float  # ``D'H D`` where a bias moves by 1, at least
     longest: float  # row about the centre
     largest: float  # the same or the length of what it is computed from
+    at: Evaluation | None = None  # J there, after a step
     changed: float = 0.0  # of the scores of a row since the factor was computed, or their range
 
     @classmethod
-    def of(cls, objective: Objective, W: Array) -> NewtonBall | None:
-        """In two reads; None where these bounds do not apply, or rounding leaves nothing."""
-        host, double = objective.source.vectors is HOST, objective.source.dtype == np.float64
-        if not (host and double and W.size <= MOST_VARIABLES and has_gradient_ball(objective.loss)):
-            return None
-        if objective.source.has_offset or objective.float32_sums:
+    def of(
+        cls, objective: Objective, W: Array, gradient: Array | None = None
+    ) -> NewtonBall | None:
+        """In two reads; None where these bounds do not apply, or rounding leaves nothing.
+
+        ``gradient`` of J at the weights, if it is known.
+        """
+        if not applies(objective):
             return None
         with np.errstate(all="ignore"):
-            return cls._of(objective, W)
+            return cls._of(objective, W, gradient)
 
     @classmethod
-    def _of(cls, objective: Objective, W: Array) -> NewtonBall | None:
+    def _of(cls, objective: Objective, W: Array, gradient: Array | None) -> NewtonBall | None:
         (k, d), n = W[:, :-1].shape, objective.source.n_rows
         standardization = objective.checked_standardization()
         reach = reach_of(objective.penalty, d, None)
@@ -89,7 +122,7 @@ class NewtonBall:
         (lengths,) = objective.source.total(LongestRow(reach))
         away = math.sqrt(float(np.sum((centre * reach) ** 2)))
         largest = (max(lengths) + 2.0 * away) * ROUNDED
-        at, H = objective.hessian(W, standardization)
+        gradient, H = _derivatives(objective, W, standardization, gradient)
         unit = largest / math.sqrt(d)
         last = standardization.scale[-1] * unit if objective.intercept else 1.0
         units = np.tile(np.append(standardization.scale[:-1] * reach, last), k)
@@ -108,28 +141,41 @@ class NewtonBall:
         moment = float(np.sqrt(np.sum(moments**2))) + lost * k * k * largest
         curvature = least**2 / (least + 0.5 * moment**2) / ROUNDED if objective.intercept else np.inf
         return cls(
-            objective, W, about(centre, reach, at.gradient, objective.intercept), reach, centre,
+            objective, W, about(centre, reach, gradient, objective.intercept), reach, centre,
             factor, unit, curvature, (max(lengths) + away) * ROUNDED, largest,
         )  # fmt: skip
 
     def step(self) -> NewtonBall:
         """At the weights after Newton's step with the factor; in one read."""
         k, d = self.gradient[:, :-1].shape
-        g = self.gradient * np.append(np.ones(d), self.bias_unit)
-        found = -cho_solve((self.factor, True), g.ravel(), check_finite=False).reshape(k, d + 1)
+        found = solve_triangular(self.factor.T, -self.solved, check_finite=False).reshape(k, d + 1)
         move = found * np.append(self.reach, self.bias_unit * self.objective.intercept)
         # The last variable is the bias about the centre.
         move[:, -1] -= move[:, :-1] @ self.centre
-        W = self.weights + move
+        W, joint = self.weights + move, self.objective.loss.shifts
         at = self.objective.value_and_gradient(W)
         g = about(self.centre, self.reach, at.gradient, self.objective.intercept)
         scaled = (W - self.weights)[:, :-1] / self.reach
         biases = (W - self.weights)[:, -1] + (W - self.weights)[:, :-1] @ self.centre
         change = math.sqrt(float(np.sum(scaled**2))) * self.longest
         change += math.sqrt(float(np.sum(biases**2)))
-        change += FEW * self.largest * self._size(W) + FEW * self._size(self.weights)
-        change *= (math.sqrt(2.0) if self.objective.loss.shifts else 1.0) * ROUNDED
-        return replace(self, weights=W, gradient=g, changed=self.changed + change)
+        change *= (math.sqrt(2.0) if joint else 1.0) * ROUNDED
+        if change > MUCH:
+            (most,) = self.objective.source.total(MostChange(W - self.weights, joint))
+            # Differences of weights and scores are rounded.
+            change = min(change, max(most) * ROUNDED + FEW * d * (self._size(W) + self._size(self.weights)))
+        return replace(self, weights=W, gradient=g, at=at, changed=self.changed + change)
+
+    @cached_property
+    def solved(self) -> Array:
+        """The gradient in variables in which the factor's square is the identity."""
+        g = self.gradient * np.append(np.ones(len(self.reach)), self.bias_unit)
+        return solve_triangular(self.factor, g.ravel(), lower=True, check_finite=False)
+
+    @property
+    def length(self) -> float:
+        """Of the gradient in these variables."""
+        return math.sqrt(float(np.sum(self.solved**2)))
 
     def _size(self, W: Array) -> float:
         """Of the terms of a score, at most."""
@@ -172,13 +218,21 @@ class NewtonBall:
         lost = math.sqrt(k) * ((2 * n + OPERATIONS) * EPS + of_score) * ROUNDED
         grown = math.exp(0.5 * self.changed + of_score) * ROUNDED
         per_bias = grown / math.sqrt(self.bias_curvature)
-        g = self.gradient * np.append(np.ones(d), self.bias_unit)
-        solved = solve_triangular(self.factor, g.ravel(), lower=True, check_finite=False)
-        rho = math.sqrt(float(np.sum(solved**2))) * grown
+        rho = self.length * grown
         rho += lost * (self.largest * math.sqrt(0.5) + per_bias)
         rho += 4 * FEW * math.sqrt(float(np.sum((self.weights[:, :-1] / self.reach) ** 2)))
         change = (self.longest * math.sqrt(0.5) + per_bias) * (math.sqrt(2.0) if joint else 1.0)
         return near_minimum(rho, change, per_bias, joint)
+
+
+def _derivatives(
+    objective: Objective, W: Array, variables: Standardization, gradient: Array | None
+) -> tuple[Array, Array]:
+    """The gradient, which may be known, and the second derivative."""
+    if len(W) > 1 or gradient is None:
+        at, H = objective.hessian(W, variables)
+        return at.gradient, H
+    return gradient, objective.class_hessian(W, variables)
 
 
 def about(centre: Array, reach: Array, gradient: Array, intercept: bool) -> Array:
