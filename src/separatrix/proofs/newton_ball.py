@@ -22,22 +22,12 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..rows import HOST, host_rows_of
+from .centred_rows import FEW, ROUNDED, Point, scaled_rows, sparse_lengths
 from .curvature_ball import lower_factor
-from .gradient_ball import (
-    FEW,
-    ROUNDED,
-    Curvature,
-    NearMinimum,
-    Point,
-    has_gradient_ball,
-    least_eigenvalue,
-    near_minimum,
-    row_parts,
-    sparse_lengths,
-)
+from .curvature_bound import Curvature, bias_unit_of
+from .gradient_ball import NearMinimum, has_gradient_ball, least_eigenvalue, near_minimum
 from .units import GivenUnits
-from .weight_ball import OPERATIONS, reach_of, row_lengths, with_all_features
-
+from .weight_ball import OPERATIONS, reach_of, with_all_features
 
 MOST_VARIABLES = 1024  # whose second derivative is computed
 MUCH = 0.5  # change of a score, above which it is computed and not only bounded
@@ -53,13 +43,12 @@ class LongestRow(Sum[tuple[list[float]]]):
         X = host_rows_of(block.X).as_matrix()
         if not isinstance(X, np.ndarray):
             return ([float(sparse_lengths(X, self.reach).max(initial=0.0))],)
-        equal = self.reach[0] if len(self.reach) and np.all(self.reach == self.reach[0]) else None
-        if equal is not None:
+        if len(self.reach) and np.all(self.reach == self.reach[0]):
             square = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
             if SAFE_SQUARE < square < np.inf:  # the others may underflow
-                return ([float(equal) * math.sqrt(square)],)
-        parts = (row_lengths(X[part] * self.reach).max(initial=0.0) for part in row_parts(X))
-        return ([float(max(parts, default=0.0))],)
+                return ([float(self.reach[0]) * math.sqrt(square)],)
+        lengths = (length for _, length in scaled_rows(X, np.zeros(X.shape[1]), self.reach))
+        return ([max((float(each.max(initial=0.0)) for each in lengths), default=0.0)],)
 
 
 def applies(objective: Objective) -> bool:
@@ -101,9 +90,7 @@ class NewtonBall:
     changed: float = 0.0  # of the scores of a row since the factor was computed, or their range
 
     @classmethod
-    def of(
-        cls, objective: Objective, W: Array, gradient: Array | None = None
-    ) -> NewtonBall | None:
+    def of(cls, objective: Objective, W: Array, gradient: Array | None = None) -> NewtonBall | None:
         """In two reads; None where these bounds do not apply, or rounding leaves nothing.
 
         ``gradient`` of J at the weights, if it is known.
@@ -123,7 +110,7 @@ class NewtonBall:
         away = math.sqrt(float(np.sum((centre * reach) ** 2)))
         largest = (max(lengths) + 2.0 * away) * ROUNDED
         gradient, H = _derivatives(objective, W, standardization, gradient)
-        unit = largest / math.sqrt(d)
+        unit = bias_unit_of(largest, d)
         last = standardization.scale[-1] * unit if objective.intercept else 1.0
         units = np.tile(np.append(standardization.scale[:-1] * reach, last), k)
         H *= units[:, None]
@@ -139,7 +126,9 @@ class NewtonBall:
         joint = objective.loss.shifts
         least = float(least_eigenvalue(square, lost)[0] if joint else np.diag(square).min())
         moment = float(np.sqrt(np.sum(moments**2))) + lost * k * k * largest
-        curvature = least**2 / (least + 0.5 * moment**2) / ROUNDED if objective.intercept else np.inf
+        curvature = (
+            least**2 / (least + 0.5 * moment**2) / ROUNDED if objective.intercept else np.inf
+        )
         return cls(
             objective, W, about(centre, reach, gradient, objective.intercept), reach, centre,
             factor, unit, curvature, (max(lengths) + away) * ROUNDED, largest,
@@ -163,14 +152,16 @@ class NewtonBall:
         if change > MUCH:
             (most,) = self.objective.source.total(MostChange(W - self.weights, joint))
             # Differences of weights and scores are rounded.
-            change = min(change, max(most) * ROUNDED + FEW * d * (self._size(W) + self._size(self.weights)))
+            lost = FEW * d * (self._size(W) + self._size(self.weights))
+            change = min(change, max(most) * ROUNDED + lost)
         return replace(self, weights=W, gradient=g, at=at, changed=self.changed + change)
 
     @cached_property
     def solved(self) -> Array:
         """The gradient in variables in which the factor's square is the identity."""
         g = self.gradient * np.append(np.ones(len(self.reach)), self.bias_unit)
-        return solve_triangular(self.factor, g.ravel(), lower=True, check_finite=False)
+        found: Array = solve_triangular(self.factor, g.ravel(), lower=True, check_finite=False)
+        return found
 
     @property
     def length(self) -> float:

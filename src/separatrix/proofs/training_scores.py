@@ -22,6 +22,7 @@ from ..penalties import Penalty
 from ..rows import host_rows_of
 from ..rows.exact_standardization import exact_bias
 from .bias_bounds import column_bounds, softmax_bounds
+from .centred_rows import Point
 from .curvature_ball import (
     MOST_VALUES,
     MOST_VARIABLES,
@@ -31,7 +32,8 @@ from .curvature_ball import (
     least_curvature,
     lower_factor,
 )
-from .gradient_ball import Curvature, GradientBall, NearMinimum, Point, has_gradient_ball
+from .curvature_bound import Curvature
+from .gradient_ball import GradientBall, NearMinimum, has_gradient_ball
 from .prediction_bounds import FEW_ROUNDINGS, ROOT_2, PredictionBounds
 from .units import GivenUnits
 from .weight_ball import OPERATIONS, WeightBall, reach_of, with_all_features

@@ -16,7 +16,8 @@ import numpy as np
 from ..data import Source
 from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
-from ..proofs.gradient_ball import NearMinimum, Point, rounding_of, scores
+from ..proofs.centred_rows import Point, rounding_of, scores
+from ..proofs.gradient_ball import NearMinimum
 from ..proofs.newton_ball import NewtonBall, applies
 from ..proofs.prediction_bounds import ROOT_2, PredictionBounds, ScoreBounds
 from ..proofs.training_scores import FittedWeights
@@ -34,7 +35,7 @@ TYPICAL = 0.4  # length of a row, relative to the longest
 FIRST_CONTRACTION = 0.15  # of the gradient in the first step, at most
 CONTRACTION = 0.5  # of the gradient in a step: then another one is likely to help
 NEAR = 0.1  # of the tolerance: what J is expected to decrease by at the first of such checks
-FURTHER = 0.3  # of the gap, for the next one
+FURTHER = 0.1  # of the gap, for the next one
 
 
 class Found(NamedTuple):
@@ -82,7 +83,6 @@ class Certifying:
         smallest, largest = SHARES
         return Found(decided, min(max(OPTIMISM * least**2, smallest), largest))
 
-
     @property
     def takes_steps(self) -> bool:
         """Whether checks take steps, and need no gap."""
@@ -100,9 +100,9 @@ class Certifying:
             before, ball = ball.length, ball.step()
             slow = ball.length > (CONTRACTION if step else FIRST_CONTRACTION) * before
             near, last = ball.near(), step == MOST_STEPS - 1 or slow
-            if near is not None and (last or self._undecided(ball, near) < 1.0):
-                if self._decides(ball, near):
-                    return True
+            tries = near is not None and (last or self._undecided(ball, near) < 1.0)
+            if near is not None and tries and self._decides(ball, near):
+                return True
             if last:
                 break
         return False

@@ -193,20 +193,9 @@ class StoppingRules:
         if (gap is None or gap.waits) and step.gradient_length is None:
             converged = stop.tol is not None and self._converged(step, stop.tol)
         if gap is not None:
-            remains = self._remains(step, gap)
-            if near := 0.0 < remains <= NEAR:
-                if self._certified(step, gap):
-                    return "certified"
-                gap.tol = max(FURTHER * gap.tol, LEAST)
-            if remains <= NEAR or last:
-                due = converged if gap.waits else iteration % GAP_EVERY == 0
-                gap.update(step, iteration, due, last)
-            optimal = gap.evaluated == iteration and gap.proven
-            if optimal and self.certifying is not None:
-                if not near and self._certified(step, gap):
-                    return "certified"
-                self._set_next(gap)
-                optimal = gap.proven
+            optimal, certified = self._proven(step, gap, iteration, converged, last)
+            if certified:
+                return "certified"
             converged = converged and gap.exhausted
             no_progress = no_progress or gap.stalled
         no_progress = no_progress or stuck
@@ -233,6 +222,28 @@ class StoppingRules:
         if stop.seconds is not None and seconds >= stop.seconds:
             return "seconds"
         return "max_iter" if last else None
+
+    def _proven(
+        self, step: Step, gap: GapTracker, iteration: int, converged: bool, last: bool
+    ) -> tuple[bool, bool]:
+        """Whether the gap is small enough, and whether all labels are proven."""
+        remains = self._remains(step, gap)
+        if near := 0.0 < remains <= NEAR:
+            if self._certified(step, gap):
+                return False, True
+            gap.tol = max(FURTHER * gap.tol, LEAST)
+        if remains <= NEAR or last:
+            due = converged if gap.waits else iteration % GAP_EVERY == 0
+            gap.update(step, iteration, due, last)
+        optimal = gap.evaluated == iteration and gap.proven
+        if not optimal or self.certifying is None:
+            return optimal, False
+        if near:  # the run goes on: a later check may prove more
+            return gap.gap <= LEAST * gap.value, False
+        if self._certified(step, gap):
+            return False, True
+        self._set_next(gap)
+        return gap.proven, False
 
     def _remains(self, step: Step, gap: GapTracker) -> float:
         """What J can still decrease by, as a share of what calls for a check, if one takes steps.
