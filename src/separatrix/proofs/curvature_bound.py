@@ -16,7 +16,7 @@ from .weight_ball import OPERATIONS
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class CurvatureBound:
     """A lower bound on the second derivative at some weights.
 
     Triangular factors of it for each column, of (d, bias), or of all together for joint losses:
@@ -36,7 +36,7 @@ class Curvature:
         n_rows: int,
         shrink: float,
         longest: float,
-    ) -> Curvature | None:
+    ) -> CurvatureBound | None:
         """From sums over rows; None if rounding leaves nothing of them."""
         factors = []
         for c, gram in enumerate(grams):
@@ -74,9 +74,9 @@ class Curvature:
         lengths: Array = np.sqrt(np.sum(np.square(solved), axis=1)) * ROUNDED
         return lengths
 
-    def after(self, change: float) -> Curvature:
+    def after(self, change: float) -> CurvatureBound:
         """The same where the scores of no row have changed by more, or their range."""
-        return Curvature(self.factors * (math.exp(-0.5 * change) / ROUNDED), self.bias_unit)
+        return CurvatureBound(self.factors * (math.exp(-0.5 * change) / ROUNDED), self.bias_unit)
 
 
 def bias_unit_of(longest: float, n_features: int) -> float:

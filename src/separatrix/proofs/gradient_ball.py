@@ -29,7 +29,7 @@ from ..losses import Loss
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from .centred_rows import FEW, ROUNDED, Point
-from .curvature_bound import Curvature, bias_unit_of
+from .curvature_bound import CurvatureBound, bias_unit_of
 from .gradient_sums import GradientSums
 from .weight_ball import OPERATIONS
 
@@ -69,7 +69,7 @@ class GradientBall:
     change: Array  # how far a score can move there, or the range of those of a row
     joint: bool
     longest: float  # row, in units of the penalty
-    curvature: Curvature | None  # at these weights
+    curvature: CurvatureBound | None  # at these weights
 
     @classmethod
     def of(
@@ -107,11 +107,11 @@ class GradientBall:
         known = None
         if grams.ndim and np.isfinite(grams).all():
             unit = bias_unit_of(longest, len(at.reach)) if intercept else 0.0
-            known = Curvature.of(grams, moments, square, unit, source.n_rows, shrink, longest)
+            known = CurvatureBound.of(grams, moments, square, unit, source.n_rows, shrink, longest)
         g = np.column_stack([slopes + 2.0 * at.scaled, biases * intercept])
         return cls(at, g, error, bias_error, per_bias, change * ROUNDED, joint, longest, known)
 
-    def near(self, curvature: Curvature | None = None) -> NearMinimum | None:
+    def near(self, curvature: CurvatureBound | None = None) -> NearMinimum | None:
         """How far the minimum can be; None if that is too far for these bounds.
 
         ``curvature``: a bound on the second derivative at these weights.
@@ -132,7 +132,7 @@ class GradientBall:
         lengths = np.sqrt(np.sum(weights**2, axis=1)) * self.longest
         return float(np.max(lengths + np.abs(biases))) + lost
 
-    def _lengths(self, curvature: Curvature | None) -> Array:
+    def _lengths(self, curvature: CurvatureBound | None) -> Array:
         """Bounds on ``-g'D`` where ``D'H D`` is 1."""
         lost = self.error * math.sqrt(0.5) + self.bias_error * self.per_bias
         if curvature is not None:

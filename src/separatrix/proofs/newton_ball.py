@@ -24,7 +24,7 @@ from ..objective import Evaluation, Objective
 from ..rows import HOST, host_rows_of
 from .centred_rows import FEW, ROUNDED, Point, scaled_rows, sparse_lengths
 from .curvature_ball import lower_factor
-from .curvature_bound import Curvature, bias_unit_of
+from .curvature_bound import CurvatureBound, bias_unit_of
 from .gradient_ball import NearMinimum, has_gradient_ball, least_eigenvalue, near_minimum
 from .units import GivenUnits
 from .weight_ball import OPERATIONS, reach_of, with_all_features
@@ -173,11 +173,11 @@ class NewtonBall:
         scaled = math.sqrt(float(np.sum((W[:, :-1] / self.reach) ** 2)))
         return self.largest * scaled + float(np.max(np.abs(W[:, -1])))
 
-    def of_columns(self) -> Curvature | None:
+    def of_columns(self) -> CurvatureBound | None:
         """The second derivative, if it is that of one column."""
         if len(self.gradient) > 1 or not self.objective.intercept:
             return None
-        return Curvature(self.factor[None], self.bias_unit).after(self.changed)
+        return CurvatureBound(self.factor[None], self.bias_unit).after(self.changed)
 
     def seen_from(self, at: Point, near: NearMinimum, units: GivenUnits) -> NearMinimum:
         """How far the minimum is from the same weights as they are returned, which are rounded."""

@@ -32,7 +32,7 @@ from .curvature_ball import (
     least_curvature,
     lower_factor,
 )
-from .curvature_bound import Curvature
+from .curvature_bound import CurvatureBound
 from .gradient_ball import GradientBall, NearMinimum, has_gradient_ball
 from .prediction_bounds import FEW_ROUNDINGS, ROOT_2, PredictionBounds
 from .units import GivenUnits
@@ -228,7 +228,7 @@ class FittedWeights:
         )
 
     def near_bounds(
-        self, near: NearMinimum, curvature: Curvature | None, radius: float = np.inf
+        self, near: NearMinimum, curvature: CurvatureBound | None, radius: float = np.inf
     ) -> PredictionBounds:
         """Bounds on the predictions of a minimum that is near, and at most at this radius."""
         at, least = self.point, min(near.radius, radius)
