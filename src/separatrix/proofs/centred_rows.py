@@ -50,7 +50,7 @@ class Point:
         return length
 
 
-class CentredRows(NamedTuple):
+class ScaledRows(NamedTuple):
     """Some rows about the centre, in units of the penalty."""
 
     values: Array  # scores without the bias, (n, k)
@@ -60,7 +60,7 @@ class CentredRows(NamedTuple):
     rows: Array | None  # of dense rows
 
     @classmethod
-    def of(cls, at: Point, X: Any, room: Array) -> CentredRows:
+    def of(cls, at: Point, X: Any, room: Array) -> ScaledRows:
         """Of an array or a CSR matrix; dense rows are written to ``room``."""
         scaled, origin = at.scaled, at.centre * at.reach
         if sp.issparse(X):
@@ -91,14 +91,14 @@ def _rounded(at: Point, values: Array, lengths: Array) -> tuple[Array, Array]:
     return lengths, size
 
 
-def parts(at: Point, X: Any) -> Iterator[tuple[slice, CentredRows]]:
+def parts(at: Point, X: Any) -> Iterator[tuple[slice, ScaledRows]]:
     """A few dense rows at a time, so that they stay in the cache; all sparse ones."""
     n, d = X.shape
     step = max(1, n if sp.issparse(X) else AT_A_TIME // (d + 1))
     room = np.empty((0 if sp.issparse(X) else min(n, step), d))
     for start in range(0, max(n, 1), step):
         here = slice(start, start + step)
-        yield here, CentredRows.of(at, X[here] if step < n else X, room)
+        yield here, ScaledRows.of(at, X[here] if step < n else X, room)
 
 
 def scores(at: Point, X: Any) -> Iterator[tuple[slice, Array, Array]]:

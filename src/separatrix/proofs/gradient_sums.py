@@ -16,7 +16,7 @@ from ..losses import Loss
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..rows import host_rows_of
-from .centred_rows import FEW, CentredRows, Point, parts
+from .centred_rows import FEW, ScaledRows, Point, parts
 from .weight_ball import OPERATIONS
 
 
@@ -48,7 +48,7 @@ class GradientSums(Sum[tuple[Any, ...]]):
         return total
 
     def _of(
-        self, part: CentredRows, y: AnyArray, weight: Array | None, offset: Array | None
+        self, part: ScaledRows, y: AnyArray, weight: Array | None, offset: Array | None
     ) -> tuple[Any, ...]:
         """The same for a few rows."""
         rounding, scores = part.rounding, part.values + self.at.bias
