@@ -16,7 +16,7 @@ from ..losses import Loss
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..rows import host_rows_of
-from .centred_rows import FEW, ScaledRows, Point, parts
+from .centred_rows import FEW, Point, ScaledRows, parts
 from .weight_ball import OPERATIONS
 
 
