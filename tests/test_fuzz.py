@@ -44,10 +44,18 @@ def test_certified_predictions_hold(seed):
     assert predictions.one(seed)
 
 
-@pytest.mark.parametrize("seed", [11, 30, 34])
+@pytest.mark.parametrize("seed", [34, 101, 105])
 def test_certificates_that_are_too_good_are_found(seed, monkeypatch):
     """Bounds for nine tenths of the gap."""
     monkeypatch.setattr("separatrix.proofs.training_scores.ROOT_ROUNDING", np.sqrt(0.9))
+    with pytest.raises(Claim, match="of the minimum"):
+        predictions.one(seed)
+
+
+@pytest.mark.parametrize("seed", [6, 11, 23])
+def test_certificates_from_the_gradient_that_are_too_good_are_found(seed, monkeypatch):
+    """Bounds that are a few tenths too small."""
+    monkeypatch.setattr("separatrix.proofs.gradient_ball.ROUNDED", 0.9)
     with pytest.raises(Claim, match="of the minimum"):
         predictions.one(seed)
 

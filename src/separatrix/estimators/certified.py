@@ -221,7 +221,9 @@ class CertifiedModel(LossModel):
             n_features = len(features.occupied)
         reach = with_all_features(reach_of(self.trace_.penalty, n_features, features), features)
         # Of the fit: parameters may have been set since.
-        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.trace_.fit_intercept)
+        scaling = None if features is None else features.standardization
+        mean = None if scaling is None else with_all_features(scaling.mean, features)
+        fitted = FittedWeights(self.trace_.loss, source, W, reach, self.trace_.fit_intercept, mean)
         bounds, mean_loss, error = fitted.checked_bounds(self.gap_ or 0.0)
         value = mean_loss + self.trace_.penalty.value(seen_weights(W, features))
         if not abs(value - self.objective_) <= SAME * abs(self.objective_) + TINY + error:
@@ -339,7 +341,7 @@ class CertifiedModel(LossModel):
                 rows = given
             else:
                 parts = [part.X for part, _ in self._rows_and_offsets(given, None)]
-                X = concatenate_rows(parts)
+                X = parts[0] if len(parts) == 1 else concatenate_rows(parts)
                 rows = ArraySource(X, np.zeros(X.shape[0]), np.empty(0))
             check_features(rows, source.n_features, type(self).__name__)
         except (ValueError, TypeError) as error:

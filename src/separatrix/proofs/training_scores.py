@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data import Block, Source, Sum
 from ..losses import Loss
+from ..numeric.lazy import cached_property
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..objective.known import ClassSums
@@ -21,6 +22,7 @@ from ..penalties import Penalty
 from ..rows import host_rows_of
 from ..rows.exact_standardization import exact_bias
 from .bias_bounds import column_bounds, softmax_bounds
+from .centred_rows import Point
 from .curvature_ball import (
     MOST_VALUES,
     MOST_VARIABLES,
@@ -30,6 +32,8 @@ from .curvature_ball import (
     least_curvature,
     lower_factor,
 )
+from .curvature_bound import CurvatureBound
+from .gradient_ball import GradientBall, NearMinimum, has_gradient_ball
 from .prediction_bounds import FEW_ROUNDINGS, ROOT_2, PredictionBounds
 from .units import GivenUnits
 from .weight_ball import OPERATIONS, WeightBall, reach_of, with_all_features
@@ -142,21 +146,25 @@ class FittedWeights:
     W: Array  # (k, d + 1), bias last
     reach: Array  # ``1 / sqrt(l2_j)``, (d,)
     intercept: bool
+    mean: Array | None = None  # the mean row, or near it, if it is known
 
     @classmethod
-    def of(cls, units: GivenUnits, W: Array) -> FittedWeights:
-        """Weights of the objective, such as a run returns."""
+    def of(cls, units: GivenUnits, W: Array, mean: Array | None = None) -> FittedWeights:
+        """Weights of the objective, such as a run returns; ``mean`` of its rows, if it is known."""
         objective, features = units.objective, units.features
         reach = reach_of(objective.penalty, objective.source.n_features, features)
         source, V = objective.source, W
         if units.given is not None:
+            if units.standardization is not None:
+                mean = with_all_features(units.standardization.mean, features)
             source, V = units.given, units.weights(W)
             reach = with_all_features(reach, features)
-        return cls(objective.loss, source, V, reach, objective.intercept)
+        return cls(objective.loss, source, V, reach, objective.intercept, mean)
 
     def bounds(self, gap: float) -> PredictionBounds:
         """Bounds on the predictions of the minimum, given the duality gap."""
-        return self._bounds(gap)[0]
+        near = self.by_gradient(gap)
+        return self._bounds(gap)[0] if near is None else near
 
     def checked_bounds(self, gap: float) -> tuple[PredictionBounds, float, float]:
         """The same, and the mean loss at the weights with its error from the rounding of scores.
@@ -164,6 +172,7 @@ class FittedWeights:
         Other rows would have another mean loss.
         """
         found, rows = self._bounds(gap)
+        found = self.by_gradient(gap) or found
         scores, share = rows.values + found.bias, rows.weight / np.sum(rows.weight)
         away = rows.rounding + found.bias_rounding
         errors = (np.abs(self.loss.gradient(rows.y, scores)) + away) * away
@@ -177,19 +186,61 @@ class FittedWeights:
 
     def _bounds(self, gap: float) -> tuple[PredictionBounds, TrainingScores]:
         radius = math.sqrt(gap) * ROOT_ROUNDING
-        weights, b = self.W[:, :-1], self.W[:, -1]
-        ball = WeightBall(weights, self._centre(), self.reach, radius)
+        at = self.point
+        ball = WeightBall(at.weights, at.centre, at.reach, radius)
         rows = TrainingScores(*map(np.concatenate, self.source.total(ScoresInBall(ball))))
-        near = exact_bias(ball.centre, self.W)[0]  # large means would cost digits
-        size = np.abs(b) + np.sum(np.abs(weights * ball.centre), axis=1)
-        terms = (OPERATIONS + len(ball.centre)) * EPS
-        lost = np.where(size < LARGEST, terms, 1.0) * terms * size
-        low, high = self._biases(rows, near) if self.intercept else (near, near)
+        low, high = self._biases(rows, at.bias) if self.intercept else (at.bias, at.bias)
         found = PredictionBounds(
-            weights, ball.centre, self.reach, radius, low, high, self.loss.shifts, near,
-            FEW_ROUNDINGS * (np.abs(near) + lost),
+            at.weights, at.centre, at.reach, radius, low, high, self.loss.shifts, at.bias,
+            at.bias_rounding,
         )  # fmt: skip
         return self._with_curvature(found, rows), rows
+
+    @cached_property
+    def point(self) -> Point:
+        """The weights about the mean row."""
+        weights, b, centre = self.W[:, :-1], self.W[:, -1], self._centre()
+        near = exact_bias(centre, self.W)[0]  # large means would cost digits
+        size = np.abs(b) + np.sum(np.abs(weights * centre), axis=1)
+        terms = (OPERATIONS + len(centre)) * EPS
+        lost = np.where(size < LARGEST, terms, 1.0) * terms * size
+        return Point(weights, centre, self.reach, near, FEW_ROUNDINGS * (np.abs(near) + lost))
+
+    def by_gradient(self, gap: float) -> PredictionBounds | None:
+        """Bounds from the gradient at the weights, in one read; None if it is too large."""
+        ball = self.gradient_ball(with_curvature=True)
+        near = None if ball is None else ball.near(ball.curvature)
+        if ball is None or near is None:
+            return None
+        radius = math.sqrt(gap) * ROOT_ROUNDING
+        return self.near_bounds(near, None if ball.joint else ball.curvature, radius)
+
+    def gradient_ball(self, with_curvature: bool) -> GradientBall | None:
+        """The gradient at the weights, unless the loss has no bounds from it."""
+        if not has_gradient_ball(self.loss):
+            return None
+        k, d = self.W[:, :-1].shape
+        joint, m = self.loss.column_loss is None, d + self.intercept
+        m, k = (k * m, 1) if joint else (m, k)
+        few = m <= MOST_VARIABLES and k * m * m <= MOST_VALUES
+        return GradientBall.of(
+            self.loss, self.source, self.point, self.intercept, with_curvature and few
+        )
+
+    def near_bounds(
+        self, near: NearMinimum, curvature: CurvatureBound | None, radius: float = np.inf
+    ) -> PredictionBounds:
+        """Bounds on the predictions of a minimum that is near, and at most at this radius."""
+        at, least = self.point, min(near.radius, radius)
+        factors, unit = (
+            (None, 0.0) if curvature is None else (curvature.factors, curvature.bias_unit)
+        )
+        if factors is not None and least < near.radius:
+            factors = factors * (least / near.radius)
+        return PredictionBounds(
+            at.weights, at.centre, at.reach, least, at.bias - near.bias, at.bias + near.bias,
+            self.loss.shifts, at.bias, at.bias_rounding, factors, unit,
+        )  # fmt: skip
 
     def _with_curvature(self, found: PredictionBounds, rows: TrainingScores) -> PredictionBounds:
         """The same with a smaller region, if the loss has a second derivative everywhere."""
@@ -221,6 +272,8 @@ class FittedWeights:
 
     def _centre(self) -> Array:
         """The mean row; without an intercept 0."""
+        if self.intercept and self.mean is not None:
+            return self.mean
         if self.intercept:
             with np.errstate(over="ignore", invalid="ignore"):
                 sums = ClassSums.of(self.source)

@@ -58,7 +58,7 @@ class WeightBall:
         D = X.astype(np.float64) - self.centre
         size = np.abs(D) @ np.abs(self.weights).T
         terms = OPERATIONS + D.shape[1]
-        lengths = _lengths(D * self.reach) * (1.0 + terms * EPS)
+        lengths = row_lengths(D * self.reach) * (1.0 + terms * EPS)
         return D @ self.weights.T, _rounding(terms, size), self.radius * lengths
 
     def _of_sparse(self, X: Any) -> tuple[Array, Array, Array]:
@@ -97,7 +97,7 @@ def _rounding(terms: float | Array, size: Array) -> Array:
     return terms * (EPS * size + SMALLEST_NORMAL)
 
 
-def _lengths(Z: Array) -> Array:
+def row_lengths(Z: Array) -> Array:
     """Euclidean lengths of rows, also where squares overflow or underflow."""
     square = np.einsum("ij,ij->i", Z, Z)
     lengths: Array = np.sqrt(square)

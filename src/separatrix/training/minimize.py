@@ -212,6 +212,8 @@ def minimize(
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if early is not None and early.best is not None and why not in CONVERGED:
         kept, kept_at = early.best, None
+    if why == "certified" and certifying is not None:
+        kept, kept_at = _after_steps(certifying, gap, kept, kept_at)
     if not stop.prove:
         kept = canonical(objective, kept)
         return Result(kept, step.weights, step.saved, why, infos, None, early=early)
@@ -266,6 +268,17 @@ def _certifying(units: GivenUnits, stop: Stop, gap: GapTracker | None) -> Certif
     if problem:
         raise ValueError(f"Stop(certify=...): {problem}")
     return Certifying(units, stop.certify)
+
+
+def _after_steps(
+    certifying: Certifying, gap: GapTracker | None, kept: Array, kept_at: int | None
+) -> tuple[Array, int | None]:
+    """The weights that the steps of a check reached, with the gap there, if it took any."""
+    ball = certifying.reached
+    if ball is None or gap is None:
+        return kept, kept_at
+    gap.evaluate(ball.weights, ball.at)
+    return ball.weights, gap.evaluated
 
 
 def _confirmed(end: Ending, gap: GapTracker, certifying: Certifying) -> Ending:

@@ -25,7 +25,7 @@ from ..numeric.expected import Check, array, entries, nothing, optional, real, w
 from ..numeric.types import Array
 from ..proofs.gap import LEAST, GapTracker
 from ..solvers import State, Step
-from .certifying import SPARE, Certifying
+from .certifying import FURTHER, NEAR, SPARE, Certifying
 from .cycles import CycleFinder
 from .early_stopping import EarlyStopping
 
@@ -173,6 +173,7 @@ class StoppingRules:
         """``cycles``: whether weights that repeat prove a cycle of this run."""
         self.early, self.certifying = early, certifying
         self.stop, self.space, self.gap, self.shape = stop, space, gap, start.shape
+        self.next_share = 0.0  # of the gap, for the next check
         self.before: Step | None = None
         self.earlier: Step | None = None
         self.fewest = np.inf
@@ -192,13 +193,9 @@ class StoppingRules:
         if (gap is None or gap.waits) and step.gradient_length is None:
             converged = stop.tol is not None and self._converged(step, stop.tol)
         if gap is not None:
-            due = converged if gap.waits else iteration % GAP_EVERY == 0
-            gap.update(step, iteration, due, last)
-            optimal = gap.evaluated == iteration and gap.proven
-            if optimal and self.certifying is not None:
-                if self._certified(step, gap, self.certifying):
-                    return "certified"
-                optimal = gap.proven
+            optimal, certified = self._proven(step, gap, iteration, converged, last)
+            if certified:
+                return "certified"
             converged = converged and gap.exhausted
             no_progress = no_progress or gap.stalled
         no_progress = no_progress or stuck
@@ -226,12 +223,55 @@ class StoppingRules:
             return "seconds"
         return "max_iter" if last else None
 
-    def _certified(self, step: Step, gap: GapTracker, certifying: Certifying) -> bool:
-        """Whether all labels are proven; else the gap has to be smaller before the next check."""
+    def _proven(
+        self, step: Step, gap: GapTracker, iteration: int, converged: bool, last: bool
+    ) -> tuple[bool, bool]:
+        """Whether the gap is small enough, and whether all labels are proven."""
+        remains = self._remains(step, gap)
+        if near := 0.0 < remains <= NEAR:
+            if self._certified(step, gap):
+                return False, True
+            gap.tol = max(FURTHER * gap.tol, LEAST)
+        if remains <= NEAR or last:
+            due = converged if gap.waits else iteration % GAP_EVERY == 0
+            gap.update(step, iteration, due, last)
+        optimal = gap.evaluated == iteration and gap.proven
+        if not optimal or self.certifying is None:
+            return optimal, False
+        if near:  # the run goes on: a later check may prove more
+            return gap.gap <= LEAST * gap.value, False
+        if self._certified(step, gap):
+            return False, True
+        self._set_next(gap)
+        return gap.proven, False
+
+    def _remains(self, step: Step, gap: GapTracker) -> float:
+        """What J can still decrease by, as a share of what calls for a check, if one takes steps.
+
+        Until then such a run needs no proof. 0 if that is not known.
+        """
+        if self.certifying is None or step.predicted_decrease is None or not step.objective:
+            return 0.0
+        if not self.certifying.takes_steps or not step.predicted_decrease > 0.0:
+            return 0.0
+        return step.predicted_decrease / (max(gap.tol, LEAST) * step.objective)
+
+    def _certified(self, step: Step, gap: GapTracker) -> bool:
+        """Whether all labels are proven."""
+        certifying = self.certifying
+        if certifying is None:
+            return False
+        if certifying.takes_steps:
+            self.next_share = FURTHER
+            return certifying.by_steps(step.weights, step.gradient)
         found = certifying.check(step.weights, SPARE * gap.gap)
-        if not found.all_decided and gap.tol > LEAST:
-            gap.tol = found.share * gap.gap / gap.value if gap.value > 0.0 else 0.0
+        self.next_share = found.share
         return found.all_decided
+
+    def _set_next(self, gap: GapTracker) -> None:
+        """The gap has to be smaller before the next check."""
+        if gap.tol > LEAST:
+            gap.tol = self.next_share * gap.gap / gap.value if gap.value > 0.0 else 0.0
 
     def to_state(self) -> State:
         """The state, as arrays and numbers."""
