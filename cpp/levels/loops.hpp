@@ -14,6 +14,7 @@
 #include "batch/products.hpp"
 #include "batch/value_gradient.hpp"
 #include "dual/ascent_round.hpp"
+#include "dual/interior_point.hpp"
 #include "dual/multiclass_ascent.hpp"
 #include "online/multiclass_sgd.hpp"
 #include "online/sgd.hpp"
@@ -36,6 +37,7 @@ constexpr LoopsFor<Rows> loops() {
           gram<Rows>,
           ascent_round<Rows>,
           multiclass_epoch<Rows>,
+          interior_points<Rows>,
           compensated_scores<Rows>,
           compensated_transpose_product<Rows>,
           column_curvatures<Rows>,
