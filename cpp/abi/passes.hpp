@@ -161,7 +161,7 @@ struct AscentRound {
   bool reached, stopped;
 };
 
-// Steps of an interior point method for the hinge, see dual/interior_point.hpp.
+// Steps of an interior point method for the hinge, see batch/interior_point.hpp.
 struct InteriorPass {
   const double* y;          // -1 or +1
   const double* share;      // of every row in the total weight

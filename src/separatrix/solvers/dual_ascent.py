@@ -237,7 +237,7 @@ def is_small_hinge(objective: Objective) -> bool:
     """Whether the compiled steps of interior points are fastest: a hinge of few dense values."""
     n, d = objective.source.n_rows, objective.source.n_features
     dense = objective.shape[0] == 1 and objective.source.storage == "dense"
-    small = n * d <= thresholds.SMALL_TABLE and min(n, d) <= thresholds.FACTORED_UNKNOWNS
+    small = n * d <= thresholds.SMALL_TABLE and d < n and d <= thresholds.FACTORED_UNKNOWNS
     return dense and small and not objective.loss.smooth
 
 
