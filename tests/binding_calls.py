@@ -207,6 +207,11 @@ CALLS = [
         most_epochs=2, enough=0.0, careful=1.0, identified=2.0, stands_out=3.0, gap=np.inf,
         step_history=numbers(2, N), weight_history=numbers(2, D + 1),
     ), "active alpha w step_history weight_history", free={"active"}, indices={"active": OFF_ROWS}),
+    call("interior_points", lambda: {
+        "rows": numbers(N, D), "y": signs(), "share": numbers(N), "l2": 0.1, "intercept": True,
+        "mean": numbers(D), "scale": numbers(D + 1), "w": numbers(D + 1),
+        **{name: numbers(N) for name in ("alpha", "upper_slack", "slack", "xi")}, "enough": 1e-3,
+    }, "w alpha upper_slack slack xi"),
     call("multiclass_epoch", lambda: {
         "rows": numbers(N, D), "y": classes(), "weight": numbers(N), "inv_weight_sum": 0.2,
         "row_norm2": numbers(N), "inv_2l2": 1.0, "bias_inv_penalty": 1.0,

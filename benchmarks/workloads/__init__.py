@@ -1,9 +1,23 @@
 """All workloads; to import this package registers them, save those on ``real`` data."""
 
 from ..registry import WORKLOADS
-from . import everyday, files, fits, growth, labels, lasso, passes, paths, real, streams, text, wide
+from . import (
+    everyday,
+    files,
+    fits,
+    growth,
+    labels,
+    lasso,
+    passes,
+    paths,
+    real,
+    small,
+    streams,
+    text,
+    wide,
+)
 
 __all__ = [
     "WORKLOADS", "everyday", "files", "fits", "growth", "labels", "lasso", "passes", "paths",
-    "real", "streams", "text", "wide",
+    "real", "small", "streams", "text", "wide",
 ]  # fmt: skip

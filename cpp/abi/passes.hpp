@@ -161,6 +161,26 @@ struct AscentRound {
   bool reached, stopped;
 };
 
+// Steps of an interior point method for the hinge, see batch/interior_point.hpp.
+struct InteriorPass {
+  const double* y;          // -1 or +1
+  const double* share;      // of every row in the total weight
+  double l2;
+  bool intercept;
+  const double* mean;       // (d) and
+  const double* scale;      // (d + 1): the variables in which features are centred and scaled
+  double* w;                // (d + 1), bias last
+  double* alpha;            // (n) each: the pairs, all positive
+  double* upper_slack;
+  double* slack;
+  double* xi;
+  double enough;            // of J: an estimate of the gap at which to end
+  ShouldStop should_stop;
+  // Results.
+  int64_t steps;
+  bool stopped;
+};
+
 // One epoch of dual coordinate ascent for more than two classes.
 struct MulticlassEpoch {
   const int64_t* label;     // number of each row's class

@@ -48,6 +48,7 @@ struct LoopsFor {
                double* out, ShouldStop);
   void (*ascent_round)(const Rows&, AscentRound&);
   void (*multiclass_epoch)(const Rows&, MulticlassEpoch&);
+  void (*interior_points)(const Rows&, InteriorPass&);
   // high + low (n, k) = scores to twice the working precision
   bool (*compensated_scores)(const Rows&, const double* weights, int64_t k, double* high,
                              double* low, ShouldStop);

@@ -9,6 +9,7 @@
 #include "batch/column_descent.hpp"
 #include "batch/compensated.hpp"
 #include "batch/gram.hpp"
+#include "batch/interior_point.hpp"
 #include "batch/moments.hpp"
 #include "batch/multiclass.hpp"
 #include "batch/products.hpp"
@@ -36,6 +37,7 @@ constexpr LoopsFor<Rows> loops() {
           gram<Rows>,
           ascent_round<Rows>,
           multiclass_epoch<Rows>,
+          interior_points<Rows>,
           compensated_scores<Rows>,
           compensated_transpose_product<Rows>,
           column_curvatures<Rows>,

@@ -159,6 +159,25 @@ std::tuple<int64_t, double, double> multiclass_epoch(
   return {pass.n_active, pass.gap, pass.violation};
 }
 
+// Steps of an interior point method: how many; the point is moved on.
+int64_t interior_points(nb::handle rows, Numbers y, Numbers share, double l2, bool intercept,
+                        Numbers mean, Numbers scale, Output w, Output alpha, Output upper_slack,
+                        Output slack, Output xi, double enough) {
+  InteriorPass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const Size n{"n", view.n}, d{"d", view.d}, width{"d + 1", view.d + 1};
+    check_arrays(view, {{"y", y, {n}}, {"share", share, {n}}, {"mean", mean, {d}},
+                        {"scale", scale, {width}}, {"w", w, {width}}, {"alpha", alpha, {n}},
+                        {"upper_slack", upper_slack, {n}}, {"slack", slack, {n}},
+                        {"xi", xi, {n}}});
+    pass = InteriorPass{y.data(), share.data(), l2, intercept, mean.data(), scale.data(), w.data(),
+                        alpha.data(), upper_slack.data(), slack.data(), xi.data(), enough,
+                        should_stop, 0, false};
+    run_pass(loops.interior_points, pass, view);
+  });
+  return pass.steps;
+}
+
 // Of the orders that a seed stands for, those from a number on: (count, n).
 void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
                  uint64_t number) {
@@ -201,6 +220,9 @@ void bind_online(nb::module_& m) {
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a,
         "offset"_a.none());
+  m.def("interior_points", &interior_points, "rows"_a, "y"_a, "share"_a, "l2"_a, "intercept"_a,
+        "mean"_a, "scale"_a, "w"_a.noconvert(), "alpha"_a.noconvert(),
+        "upper_slack"_a.noconvert(), "slack"_a.noconvert(), "xi"_a.noconvert(), "enough"_a);
   m.attr("smallest_scale") = kSmallestScale;
   m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;
   m.attr("newton_last_step") = kNewtonLastStep;

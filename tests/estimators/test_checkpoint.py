@@ -20,6 +20,7 @@ from separatrix import (
     LinearClassifier,
     Perceptron,
     ProximalNewton,
+    ProximalPoint,
     separability,
 )
 
@@ -104,7 +105,7 @@ def test_cut_after_every_pass(clf, labels):
     "clf",
     [
         Perceptron(25, patience=12, random_state=3),
-        LinearClassifier("hinge", random_state=0, tol=1e-8),
+        LinearClassifier("hinge", random_state=0, tol=1e-8, solver=ProximalPoint()),
         KernelPerceptron(max_iter=12, random_state=1),
     ],
     ids=repr,

@@ -280,3 +280,30 @@ def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
         gap.evaluate(W)
         assert gap.proven
         assert gap.lower_bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_bound_is_left_out_only_where_none_could_be_enough(loss, intercept, monkeypatch):
+    """With and without that rule, the runs end at the same step with the same bits."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 4)) * [1.0, 100.0, 1e-2, 3.0] + [0.0, 5.0, 0.0, 1e3]
+    y = np.where(X @ [1.0, 0.01, 30.0, 0.0] + rng.standard_normal(90) > 0, 1, 0)
+    weight = rng.integers(0, 4, 90).astype(float)
+    far, judge = [], GapTracker._is_far
+
+    def noted(self, W, at):
+        far.append((at.value, judge(self, W, at)))
+        return far[-1][1]
+
+    model = LinearClassifier(loss, l2=1e-3, tol=1e-8, fit_intercept=intercept, solver=Newton())
+    monkeypatch.setattr(GapTracker, "_is_far", noted)
+    clf = model.fit(X, y, weight)
+    steps = list(far)
+    assert {left_out for _, left_out in steps} == {True, False}
+    assert all(value - clf.objective_ > 1e-8 * value for value, left_out in steps if left_out)
+    monkeypatch.setattr(GapTracker, "_is_far", lambda *_: False)
+    every = model.fit(X, y, weight)
+    assert (every.stop_, every.n_iter_, every.gap_) == (clf.stop_, clf.n_iter_, clf.gap_)
+    np.testing.assert_array_equal(every.coef_, clf.coef_)
+    np.testing.assert_array_equal(every.history_["objective"], clf.history_["objective"])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..loops import EpochOrders, MulticlassEpochResult, RoundResult
+from ..loops import EpochOrders, HingePairs, MulticlassEpochResult, RoundResult
 from ..losses import MarginLoss
 from ..numeric.threads import running_sum
 from ..numeric.tolerances import EPS
@@ -349,6 +349,11 @@ class InMemory(Source):
             whole.y, loss, alpha, w, active, weight=whole.weight,
             orders=EpochOrders(shuffle.seed, shuffle.number, neighbours, group), **numbers,
         )  # fmt: skip
+
+    def interior_points(self, share: Array, at: HingePairs, **numbers: Any) -> int:
+        """Interior point steps for the hinge: see :func:`separatrix.loops.interior_points`."""
+        whole = self.block()
+        return whole.rows.visits.interior_points(whole.y, share, at, **numbers)
 
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any

@@ -60,6 +60,7 @@ from .dispatch import (
     stop_requested,
     use_level,
 )
+from .interior_point import HingePairs, interior_points
 from .multiclass_ascent import (
     MulticlassEpochResult,
     multiclass_epoch,
@@ -88,6 +89,7 @@ __all__ = [
     "CurvaturePair",
     "DescentResult",
     "EpochOrders",
+    "HingePairs",
     "Interrupted",
     "MulticlassEpochResult",
     "OnlineWeights",
@@ -117,6 +119,7 @@ __all__ = [
     "gram",
     "has_threads",
     "hessian_product",
+    "interior_points",
     "level",
     "levels",
     "line_width",

@@ -113,6 +113,21 @@ def ascent_round(
     weight_history: Array | None,
     offset: Array | None,
 ) -> tuple[int, int, float, float, bool, bool, int, int]: ...
+def interior_points(
+    rows: Rows,
+    y: Array,
+    share: Array,
+    l2: float,
+    intercept: bool,
+    mean: Array,
+    scale: Array,
+    w: Array,
+    alpha: Array,
+    upper_slack: Array,
+    slack: Array,
+    xi: Array,
+    enough: float,
+) -> int: ...
 def multiclass_epoch(
     rows: Rows,
     y: Ints,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numeric.dot import scaled_square
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.standardization import Variables
 from ..numeric.tolerances import SMALLEST_NORMAL
@@ -39,6 +40,7 @@ MOST_BIAS_STEPS = 3  # Newton steps to improve a bound
 BIAS_STEP_READS = EXACT_READS = 2  # of the data
 EXACT_EVERY = 3  # steps, if rounding limits the gap
 SAMPLED_READS = 5.0  # at most, for a sampled bound
+FAR = 2.0  # times the target gap: a decrease still to come that no rounding hides
 LITTLE = 0.01  # of the target gap: smaller rounding need not be known better
 STALLED = 10  # proofs without progress after which no more is expected
 CRAWLING, CRAWLED = 100, 0.99  # proofs, one per step, that leave this share of the gap: stop
@@ -155,6 +157,10 @@ class GapTracker:
             self._raise(step.lower_bound, self.of_sums)
         elif J is not None and step.gradient is not None:
             at = Evaluation(J, step.gradient, 0.0)
+            if not (last or step.solved) and self._is_far(kept, at):
+                self.value = J
+                self._note_progress(iteration, J, max(J - self.lower_bound, 0.0))
+                return
             self.evaluate(kept, at, step.predicted_decrease, step.variables)
         elif (due or last or step.solved) and iteration >= self.due:
             self.unforced = None if due or step.solved else self.to_state()
@@ -200,6 +206,21 @@ class GapTracker:
         if bound - allowance > self.lower_bound:
             self.lower_bound = bound - allowance
             self.dual = None if self.objective.penalty.smooth else dual
+
+    def _is_far(self, W: Array, at: Evaluation) -> bool:
+        """Whether the gradient shows that J is too large for any bound to be close enough.
+
+        With L the largest curvature of J, ``J - min J`` is at least ``|gradient|^2 / (2 L)``. No
+        bound is computed then: only later ones can end the run, and ``close`` makes up for it.
+        """
+        objective, most = self.objective, self.objective.loss.max_curvature
+        if most is None or len(W) > 1 or not is_l2(objective.penalty):
+            return False
+        if objective.source.vectors is not HOST or not objective.penalty.coercive:
+            return False
+        curvature = most * (objective.mean_square + 1.0) + 2.0 * objective.penalty.l2
+        enough = FAR * max(self.tol, LEAST) * at.value
+        return scaled_square(at.gradient, 0.5, curvature) > enough
 
     @property
     def _near(self) -> bool:

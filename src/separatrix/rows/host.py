@@ -240,3 +240,6 @@ class HostRows(Rows, Visits):
         self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
         return loops.multiclass_epoch(self.X, y, alpha, lines, order, **numbers)
+
+    def interior_points(self, y: Array, share: Array, at: loops.HingePairs, **numbers: Any) -> int:
+        return loops.interior_points(self.X, y, share, at, **numbers)

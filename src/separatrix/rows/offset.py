@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..loops import MulticlassEpochResult, PassResult, RoundResult, ScreeningState
+from ..loops import (
+    HingePairs,
+    MulticlassEpochResult,
+    PassResult,
+    RoundResult,
+    ScreeningState,
+)
 from ..losses import MarginLoss
 from ..numeric.dot import pair_difference
 from ..numeric.standardization import Standardization
@@ -240,6 +246,10 @@ class OffsetVisits(Visits):
         self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
         return self.given.multiclass_epoch(y, alpha, lines, order, offset=self.offset, **numbers)
+
+    def interior_points(self, y: Array, share: Array, at: HingePairs, **numbers: Any) -> int:
+        """The same: the slacks of the first point contain the offset, which steps do not change."""
+        return self.given.interior_points(y, share, at, **numbers)
 
     def columns(self, features: Ints, means: Array) -> Any:
         return self.given.columns(features, means)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from ..loops import MulticlassEpochResult, PassResult, RoundResult, ScreeningState
+from ..loops import HingePairs, MulticlassEpochResult, PassResult, RoundResult, ScreeningState
 from ..losses import MarginLoss
 from ..numeric.types import Array, Ints
 
@@ -40,6 +40,10 @@ class Visits(ABC):
         self, y: Ints, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
         """Visit rows in an order and maximise the dual over each row's alphas."""
+
+    @abstractmethod
+    def interior_points(self, y: Array, share: Array, at: HingePairs, **numbers: Any) -> int:
+        """Take steps of an interior point method for the hinge, and return how many."""
 
     @abstractmethod
     def columns(self, features: Ints, means: Array) -> Any:

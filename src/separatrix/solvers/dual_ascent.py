@@ -57,7 +57,7 @@ class DualAscent(DualSolver):
     which of them ran. :class:`ProximalPoint`: the bias is free as in J, and scales of the features
     do not slow it down. With two classes and few rows per feature, the rows at a kink change with
     every such step: then :class:`InteriorPoint` for the hinge and squared hinge, also for features
-    so large that rounding hides the penalty.
+    so large that rounding hides the penalty, and for the hinge of a small dense table.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
@@ -79,7 +79,7 @@ class DualAscent(DualSolver):
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
     >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).solver_
-    DualAscent()  # ran proximal point
+    DualAscent()  # ran interior point
     """
 
     name = "DualAscent"
@@ -227,8 +227,18 @@ def _fastest_phase(objective: Objective) -> str:
     large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
     if large or is_wide(objective) or suits_coordinate_ascent(objective):
         return coordinate_ascent.PHASE
-    inside = objective.loss.attained and suits_interior_point(objective)
+    inside = is_small_hinge(objective) or (
+        objective.loss.attained and suits_interior_point(objective)
+    )
     return predictor_corrector.PHASE if inside else proximal_point.PHASE
+
+
+def is_small_hinge(objective: Objective) -> bool:
+    """Whether the compiled steps of interior points are fastest: a hinge of few dense values."""
+    n, d = objective.source.n_rows, objective.source.n_features
+    dense = objective.shape[0] == 1 and objective.source.storage == "dense"
+    small = n * d <= thresholds.SMALL_TABLE and d < n and d <= thresholds.FACTORED_UNKNOWNS
+    return dense and small and not objective.loss.smooth
 
 
 def is_wide(objective: Objective) -> bool:

@@ -10,9 +10,13 @@ FEW_WEIGHTS, SMALL_TABLE = 200, 200_000
 """Weights, and values in all rows (times the square of the classes), up to which Newton is chosen.
 
 Up to this many weights the multiclass hinge starts with interior points; and up to this many
-features a larger table that is not in memory is solved by the closed form, in three reads.
+features a larger table that is not in memory is solved by the closed form, in three reads. The
+hinge of two classes starts with interior points on dense tables of up to this many values, and
+their first steps are compiled.
 
-Measured: logistic-small-correlated, 1.74; logistic-small, 1.53."""
+Measured: logistic-small-correlated, 1.74; logistic-small, 1.53. Proximal points over interior
+points, hinge, processor time, one thread of a Xeon core, l2 = 1e-4: 100 x 5, 8; 1,000 x 20, 7; 569
+x 30, 7; 3,000 x 60, 6; 10,000 x 30, 2.3; 20,000 x 50, 1.7."""
 CLOSED_FORM_FEATURES, MOST_CLOSED_FORM_FEATURES, CLOSED_FORM_VALUES = 64, 128, 5_000_000
 """Features up to which the closed form is chosen for the squared loss on a larger table in memory:
 of any number of rows, and of up to this many values (times the classes, if more than two).

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import separatrix
-from separatrix import LBFGS, Checkpoint, CoordinateAscent, LinearClassifierCV
+from separatrix import LBFGS, Checkpoint, CoordinateAscent, LinearClassifierCV, ProximalPoint
 from separatrix.estimators.cv import FoldPath, search
 from separatrix.training.checkpoint_file import read
 
@@ -162,7 +162,9 @@ def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
 
 @pytest.mark.sampled(1)
 @quiet
-@pytest.mark.parametrize("settings", [{"loss": "hinge"}, {"solver": LBFGS()}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"loss": "hinge", "solver": ProximalPoint()}, {"solver": LBFGS()}], ids=str
+)
 def test_max_iter_may_change(tmp_path, monkeypatch, settings):
     """Fits that ended by themselves are kept; those that it cut are made again."""
     clf = LinearClassifierCV(

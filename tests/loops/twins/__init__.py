@@ -25,6 +25,7 @@ from .block_coordinate_descent import block_coordinate_descent
 from .column_descent import column_descent, column_model
 from .coordinate_descent import coordinate_descent
 from .csr_columns import csr_columns
+from .interior_point import interior_points
 from .multiclass_ascent import multiclass_epoch
 from .online import draw_order
 from .two_loop import two_loop
@@ -44,6 +45,7 @@ __all__ = [
     "draw_order",
     "gram",
     "hessian_product",
+    "interior_points",
     "max_standardised_norm2",
     "moments",
     "multiclass_epoch",

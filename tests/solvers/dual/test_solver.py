@@ -144,8 +144,10 @@ def test_the_one_that_chooses_says_which_ran(monkeypatch):
         model = LinearClassifier(loss, solver=solver or DualAscent(), random_state=0, **given)
         return repr(model.fit(X, y).solver_)
 
+    assert reported(l2=1e-2) == "DualAscent()  # ran interior point"
+    assert reported(l2=1e-2, solver="auto").endswith("; ran interior point")
+    monkeypatch.setattr(thresholds, "SMALL_TABLE", 0)
     assert reported(l2=1e-2) == "DualAscent()  # ran proximal point"
-    assert reported(l2=1e-2, solver="auto").endswith("; ran proximal point")
     monkeypatch.setattr(thresholds, "MANY_FEATURES", 1)
     assert reported(l2=1e-2) == "DualAscent()  # ran interior point"
     objective = problem(X, y, l2=1e-5)

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data import InMemory
+from ...loops import HingePairs
 from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries
 from ...numeric.linear_systems import cholesky_solver
@@ -43,14 +44,16 @@ from ...objective.sums import Gram
 from ...objective.thresholds import GRAM_TILE
 from ...proofs.binary_dual import binary_dual_loss
 from ...proofs.dual_sums import dual_sums
+from ...rows.thresholds import OWN_GRAM_FEATURES
 from .. import thresholds
 from ..base import State
 from ..row_systems import RowSpaceSystem
-from ..system_size import in_feature_space, unknowns
+from ..system_size import drowns_penalty, in_feature_space, unknowns
 from .multiclass_interior_point import multiclass_run, multiclass_state
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
 
+LEAP = 5e-7  # of J: the gap to which compiled steps go, far from the rounding of their products
 ROWS = 2048  # copied at a time to compute their products
 
 
@@ -194,6 +197,33 @@ class InteriorPointRun(PredictorCorrector[PairPoint, PairMove, Products]):
 
     def state(self) -> State:
         return {"phase": PHASE, **self.at._asdict()}
+
+    def step(self) -> None:
+        """One step; far from the minimum of a small hinge many, in a compiled loop."""
+        if not (self._has_loop() and self._leap()):
+            super().step()
+
+    def _has_loop(self) -> bool:
+        """Whether there is a loop, which threads and BLAS would not beat, and which has no fits of
+        alphas to the weights, so that rounding must not matter."""
+        n, d = len(self.at.alpha), self.source.n_features
+        small = n * d <= thresholds.SMALL_TABLE and d <= OWN_GRAM_FEATURES
+        by_features = not len(self.products) and self.source.visitable
+        known = small and by_features and self.dual_loss.nonsmooth
+        return known and not drowns_penalty(self.objective)
+
+    def _leap(self) -> bool:
+        """Steps of the loop, which leaves those to the last digits; whether there were any."""
+        W, *pairs = (np.array(each) for each in self.at)
+        taken = self.source.interior_points(
+            self.share, HingePairs(W[0], *pairs), l2=self.l2, intercept=self.objective.intercept,
+            standardization=self.objective.standardization, enough=LEAP,
+        )  # fmt: skip
+        if taken:
+            self.at = PairPoint(W, *pairs)
+            self._evaluate_gap()
+            self._fit_alphas()
+        return taken > 0
 
     def _multiplications(self) -> float:
         n, d = float(len(self.at.alpha)), float(self.at.W.shape[1])
