@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from .data import ArraySource, Block, Source
     from .data.read import read
     from .estimators import (
+        AROW,
         Decision,
         KernelPerceptron,
         LinearClassifier,
         LinearClassifierCV,
+        PassiveAggressive,
         Perceptron,
+        Winnow,
     )
     from .estimators.certified import CertifiedPredictions
     from .estimators.held_out import LeaveOneOutScores
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AROW",
     "L2",
     "LBFGS",
     "ArraySource",
@@ -120,6 +124,7 @@ __all__ = [
     "MarginLoss",
     "Newton",
     "Objective",
+    "PassiveAggressive",
     "Path",
     "PathDisplay",
     "Pegasos",
@@ -137,6 +142,7 @@ __all__ = [
     "Stop",
     "Trace",
     "WeightSpaceDisplay",
+    "Winnow",
     "animate",
     "certify",
     "datasets",
@@ -166,7 +172,10 @@ _WHERE = {
         "config": "show_config",
         "data": "ArraySource Block Source",
         "data.read": "read",
-        "estimators": "Decision KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
+        "estimators": (
+            "AROW Decision KernelPerceptron LinearClassifier LinearClassifierCV "
+            "PassiveAggressive Perceptron Winnow"
+        ),
         "estimators.path": "path",
         "estimators.path_result": "Path",
         "estimators.certified": "CertifiedPredictions",

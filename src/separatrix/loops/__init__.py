@@ -74,6 +74,7 @@ from .online import (
     online_pass_twin,
     screening_state,
 )
+from .online_rules import RuleWeights, online_rule
 from .two_loop import CurvaturePair, two_loop
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "OnlineWeights",
     "PassResult",
     "RoundResult",
+    "RuleWeights",
     "ScreeningState",
     "StepHistory",
     "all_finite",
@@ -125,6 +127,7 @@ __all__ = [
     "multiclass_epoch",
     "online_pass",
     "online_pass_twin",
+    "online_rule",
     "request_stop",
     "scores",
     "screening_state",

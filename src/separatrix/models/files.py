@@ -9,7 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ..estimators import (
+    AROW,
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
 from ..features import RadialBasis
 from ..numeric import container
 from ..numeric.container import Damaged, HeaderTooLong
@@ -21,7 +29,10 @@ from .writer import Writer
 FORMAT, VERSION = "separatrix model", "1"
 ESTIMATORS: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron, RadialBasis)
+    for cls in (
+        AROW, KernelPerceptron, LinearClassifier, LinearClassifierCV, PassiveAggressive, Perceptron,
+        RadialBasis, Winnow,
+    )
 }
 DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
 """Attributes that other attributes determine."""
@@ -49,7 +60,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : LinearClassifier, LinearClassifierCV, Perceptron, KernelPerceptron or RadialBasis
+    estimator : LinearClassifier, LinearClassifierCV, Perceptron, PassiveAggressive, AROW, Winnow, \
+KernelPerceptron or RadialBasis
         Code cannot be saved and is refused by name: callbacks, functions, and losses and solvers of
         your own. ``set_params(callbacks=())`` removes callbacks without changing the fit.
     path : str or path

@@ -155,6 +155,25 @@ def mistake_bound_callback(
     return MistakeBoundCallback(margin, mistakes, batch, W, step, ahead, parts)
 
 
+def passive_aggressive_bound(
+    theory: Any, objective: Objective, W: Array, *, C: float, squared: bool
+) -> MistakeBoundCallback:
+    """The callback for passive-aggressive learning from W, if the assumptions of the theory hold.
+
+    With u the separator of margin 1, ``|u| = 1 / gamma``, no row has a loss at u. PA-I makes at
+    most ``max(R^2, 1 / C) |u|^2`` mistakes and PA-II ``(R^2 + 1 / (2 C)) |u|^2`` (Crammer et al.,
+    Online passive-aggressive algorithms, 2006, theorems 4 and 5); for more than two classes a row
+    moves two weight vectors, and R^2 counts twice. That, ``(R / gamma)^2``, is the bound of the
+    perceptron.
+    """
+    found = mistake_bound_callback(theory, objective, W, update="online", learning_rate=1.0, l2=0.0)
+    if np.isfinite(found.mistakes):
+        of_rows, of_C = Fraction(found.mistakes), 1 / (Fraction(C) * Fraction(found.margin) ** 2)
+        bound = of_rows + of_C / 2 if squared else max(of_rows, of_C)
+        found.mistakes = float(np.nextafter(nearest(bound), np.inf))
+    return found
+
+
 def _constant_step(learning_rate: LearningRate) -> float:
     schedule = as_schedule(learning_rate)
     if not isinstance(schedule, Constant):

@@ -1,0 +1,69 @@
+"""Online passes of rules whose step depends on the row: passive-aggressive, AROW, Winnow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numeric.rows import RowArrays
+from ..numeric.types import AnyArray, Array, Ints
+from ._compiled import _loops
+from .online import EVERY_UPDATE, PassResult
+
+
+@dataclass
+class RuleWeights:
+    """Weights (k, d + 1) during a pass, bias last; for AROW with the variances, in the same shape.
+
+    The sum of the weights over the visits since the last fold is ``area * v - lag``, so that a
+    visit without an update takes no time.
+    """
+
+    v: Array
+    variances: Array | None
+    sum: Array | None
+    lag: Array | None
+    area: Array  # one number: visits since the last fold
+
+    @classmethod
+    def start(cls, W: Array, variances: Array | None, sum: Array | None) -> RuleWeights:
+        """Start from copies of weights, and of the variances and the sum so far if given."""
+        variances = None if variances is None else variances.copy()
+        lag = None if sum is None else np.zeros(W.shape)
+        sum = None if sum is None else sum.copy()
+        return cls(W.copy(), variances, sum, lag, np.zeros(1))
+
+    def fold(self) -> None:
+        """Fold area and lag into the sum."""
+        if self.sum is not None and self.lag is not None:
+            self.sum += self.area[0] * self.v - self.lag
+            self.lag.fill(0.0)
+        self.area[0] = 0.0
+
+
+def online_rule(
+    rows: RowArrays,
+    y: AnyArray,
+    rule: str,
+    parameter: float,
+    weights: RuleWeights,
+    *,
+    weight: Array | None = None,
+    order: Ints | None = None,
+    intercept: bool = True,
+    max_updates: int = EVERY_UPDATE,
+    log: Ints | None = None,
+) -> PassResult:
+    """Visit rows in the given order and update the weights by the rule after each of them.
+
+    A row of weight c is visited c times in succession; a fraction is a last visit that counts for
+    that part. The parameter is C for "passive_aggressive_1" and "passive_aggressive_2", the noise
+    r for "arow" and the factor for "winnow". Updated rows are written to ``log``.
+    """
+    return PassResult(
+        *_loops.online_rule(
+            rows, _loops.rule_ids[rule], y, weight, order, parameter, intercept, max_updates,
+            weights.v, weights.variances, weights.lag, weights.area, log,
+        )
+    )  # fmt: skip
