@@ -167,6 +167,7 @@ class Winnow(OnlineRuleModel):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # not every class grows with the features
         return tags
 
     def _rule_and_parameter(self) -> tuple[str, float]:
@@ -201,9 +202,8 @@ class Winnow(OnlineRuleModel):
 
     def _finish(self, objective: Objective, result: Result) -> None:
         super()._finish(objective, result)
-        trace, d = self.trace_, objective.shape[1] - 1
-        self.mistake_bound_ = None
-        fresh = trace.state is None and bool(np.all(trace.start[:, :-1] == 1.0))
+        d, self.mistake_bound_ = objective.shape[1] - 1, None
+        fresh = not self._stream.streams and bool(np.all(self.trace_.start[:, :-1] == 1.0))
         threshold = self._threshold(d)
         k = disjunction_size(objective.source) if fresh and threshold >= 1.0 else None
         if k is not None:

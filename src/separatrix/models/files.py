@@ -30,8 +30,14 @@ FORMAT, VERSION = "separatrix model", "1"
 ESTIMATORS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        AROW, KernelPerceptron, LinearClassifier, LinearClassifierCV, PassiveAggressive, Perceptron,
-        RadialBasis, Winnow,
+        AROW,
+        KernelPerceptron,
+        LinearClassifier,
+        LinearClassifierCV,
+        PassiveAggressive,
+        Perceptron,
+        RadialBasis,
+        Winnow,
     )
 }
 DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
@@ -60,8 +66,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : LinearClassifier, LinearClassifierCV, Perceptron, PassiveAggressive, AROW, Winnow, \
-KernelPerceptron or RadialBasis
+    estimator : classifier of separatrix, or RadialBasis
         Code cannot be saved and is refused by name: callbacks, functions, and losses and solvers of
         your own. ``set_params(callbacks=())`` removes callbacks without changing the fit.
     path : str or path

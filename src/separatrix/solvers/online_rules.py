@@ -31,6 +31,7 @@ from ..penalties import Penalty
 from ..rows import host_rows_of
 from .base import Solver, State, Step
 from .online import LOG_ROWS
+from .online_state import MOST_POWER
 
 MOST_VISITS = 1e6
 """Largest weight of a row, which is visited as often: larger ones would take too long."""
@@ -136,7 +137,10 @@ class OnlineRule(Solver):
         return self._run(objective, W, rng, state).passes(max_updates=1, most_rows=1)
 
     def expected_state(self, objective: Objective) -> Check:
-        weights = array(*objective.shape)
+        return self.expected_stream_state(objective.shape)
+
+    def expected_stream_state(self, shape: tuple[int, int]) -> Check:
+        weights = array(*shape)
         needed: dict[str, Check] = dict.fromkeys(("passes", "rows_before"), whole())
         needed |= dict.fromkeys(("visited", "weight_before"), at_least_0)
         needed |= {"seed": whole(0, 2**63 - 1), "weights": weights}
@@ -144,10 +148,9 @@ class OnlineRule(Solver):
             needed["sum"] = weights
         if self.rule == "arow":
             needed["variances"] = weights
-        return entries(needed, {"weight_power": WEIGHT_POWER, "sum": weights})
+        return entries(needed, {"weight_power": whole(-MOST_POWER, MOST_POWER), "sum": weights})
 
 
-WEIGHT_POWER = whole(-(1 << 12), 1 << 12)  # as in online_state
 NUMBERS = ("seed", "passes", "visited", "rows_before", "weight_before")
 
 
@@ -297,8 +300,8 @@ class NonNegative(Sum[tuple[()]]):
         values = host_rows_of(block.X).values
         if values.size and float(values.min()) < 0.0:
             raise ValueError(
-                f"Winnow needs features of at least 0, and X has {float(values.min()):g}: its "
-                "weights are multiplied and stay above 0; encode categories as 0 and 1 (e.g. with "
+                f"Negative values in data passed to Winnow, such as {float(values.min()):g}: it needs "
+                "features of at least 0, because its weights are multiplied and stay above 0; encode categories as 0 and 1 (e.g. with "
                 "sklearn's OneHotEncoder), give a feature and its opposite two columns, or use "
                 "Perceptron"
             )
