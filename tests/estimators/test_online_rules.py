@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def reference(rule, X, Y, number, fit_intercept=True, weight=None):
                     m = sign * scores[0]
                 else:
                     rivals = [r for r in range(k) if r != y]
-                    loses = max(rivals, key=lambda r: scores[r])  # noqa: B023 (the first in a tie)
+                    loses = max(rivals, key=lambda r: scores[r])  # the first in a tie
                     gains, sign, m = y, 1.0, scores[y] - scores[loses]
                 wrong += part * (m <= 0)
                 u = np.append(x, 1.0 if fit_intercept else 0.0)
@@ -155,7 +156,8 @@ def test_sparse_rows_give_the_bits_of_dense_ones(rule, k):
     for dtype in (np.float64, np.float32):
         dense = passes(rule, 4).set_params(keep="average", shuffle=True, random_state=1)
         dense.fit(X.astype(dtype), Y)
-        assert np.all(np.isfinite(weights(dense))) and np.any(dense.coef_)
+        assert np.all(np.isfinite(weights(dense)))
+        assert np.any(dense.coef_)
         for index in (np.int32, np.int64):
             S = sp.csr_matrix(X.astype(dtype))
             S.indices, S.indptr = S.indices.astype(index), S.indptr.astype(index)
@@ -199,7 +201,9 @@ def test_ties_of_rivals_and_margins_of_exactly_0_and_1(rule):
     # A margin of exactly 1 is none to change; of exactly 0 it counts as a mistake.
     at = clone(rule, max_iter=1, tol=None, start=np.array([1.0, 0.0]))
     rest = clone(at).partial_fit([[1.0]], [1], classes=[0, 1])
-    assert rest.coef_.item() == 1.0 and rest.n_updates_ == 0 and not rest.history_["objective"][0]
+    assert rest.coef_.item() == 1.0
+    assert rest.n_updates_ == 0
+    assert not rest.history_["objective"][0]
     assert clone(at).partial_fit([[0.0]], [1], classes=[0, 1]).history_["mistakes"].item() == 1.0
 
 
@@ -211,9 +215,11 @@ def test_zero_rows_move_the_bias_alone(rule):
     if not isinstance(rule, Winnow):
         assert clf.intercept_.any()
         without = passes(rule, 2).set_params(fit_intercept=False).fit(X, [0, 1, 1])
-        assert not without.intercept_.any() and without.n_updates_ == 0
+        assert not without.intercept_.any()
+        assert without.n_updates_ == 0
         empty = clone(without).fit(sp.csr_matrix((3, 2)), [0, 1, 1])
-        assert empty.n_updates_ == 0 and not empty.coef_.any()
+        assert empty.n_updates_ == 0
+        assert not empty.coef_.any()
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e-8, 1e8, 1e140])
@@ -241,9 +247,9 @@ def test_rows_that_cannot_be_learned_are_refused(rule):
     if not isinstance(rule, Winnow):
         with pytest.raises(ValueError, match="squared length"):
             clf.fit(1e155 * np.ones_like(X), Y)
-    with pytest.raises(ValueError, match="one class|1 class|two classes|2 classes"):
+    with pytest.raises(ValueError, match=r"one class|1 class|two classes|2 classes"):
         clf.fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match="indicator|multilabel|1d|column"):
+    with pytest.raises(ValueError, match=r"indicator|multilabel|1d|column"):
         clf.fit(X, np.eye(2, dtype=int)[Y])
     assert np.array_equal(weights(clf), before)
     with pytest.raises(TypeError, match="offset"):
@@ -273,7 +279,7 @@ def test_a_trace_replays_every_update(rule):
     changed = [step for step in steps if not step.ends_pass]
     assert len(changed) == clf.n_updates_ == clf.embedding_strengths_.sum() > 0
     moves = [step.weights for step in changed]
-    assert all(not np.array_equal(a, b) for a, b in zip(moves, moves[1:], strict=False))
+    assert all(not np.array_equal(a, b) for a, b in pairwise(moves))
     recording = clf.trace_.recording(X, Y)
     assert len(recording.columns.visited) == 3 * len(X)
     assert np.array_equal(recording.columns.weights[-1], weights(clf))
@@ -370,7 +376,8 @@ def test_winnow_learns_disjunctions_within_its_bound(factor):
     d, log = 80, np.log(80) / np.log(factor)
     for rows in (X, sp.csr_matrix(X)):
         clf = Winnow(factor, random_state=1).fit(rows, Y)
-        assert clf.stop_ == "no mistakes" and clf.score(X, Y) == 1.0
+        assert clf.stop_ == "no mistakes"
+        assert clf.score(X, Y) == 1.0
         # Three features are enough, and the greedy search finds three here.
         expected = (1 + factor) * 3 * (np.floor(log) + 1) + factor * d / ((factor - 1) * 80)
         assert clf.mistake_bound_ == pytest.approx(expected)
@@ -398,7 +405,8 @@ def test_a_fit_ends_early_by_held_out_rows_and_a_pass_at_rest():
     clf = PassiveAggressive(stop=Stop(validation=(X[60:], Y[60:]), patience=3), tol=None)
     assert clf.fit(X[:60], Y[:60]).stop_ in ("validation", "max_iter", "no progress")
     rest = PassiveAggressive(C=100.0, shuffle=False, patience=None, tol=0.1).fit(X, Y)
-    assert rest.stop_ == "tol" and rest.converged_
+    assert rest.stop_ == "tol"
+    assert rest.converged_
     assert Perceptron(shuffle=False).fit(X, Y).score(X, Y) == rest.score(X, Y) == 1.0
 
 

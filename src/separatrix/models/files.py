@@ -45,7 +45,7 @@ DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "int
 OPTIONAL = (
     "feature_names_in_", "unknown_categories_", "_reading", "loo_check_", "l2_path_", "l1_",
     "strength_", "l1_ratio_", "decision_", "_labels", "prior_shift_", "_with_offset",
-    "intercept_flic_", "prediction_bounds_", "sigmoid_",
+    "intercept_flic_", "prediction_bounds_", "sigmoid_", "survivors_", "votes_",
 )  # fmt: skip
 """Attributes that a fit may leave out."""
 LATER: dict[type[Any], tuple[str, ...]] = {

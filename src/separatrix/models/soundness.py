@@ -178,6 +178,13 @@ def _check_weights(estimator: Any) -> None:
         _expect("loo_check_", check.exact.shape == check.approximate.shape == shape)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+    survivors = getattr(estimator, "survivors_", None)
+    _expect("votes_", (survivors is None) == (getattr(estimator, "votes_", None) is None))
+    if survivors is not None:
+        m = len(survivors)
+        array(m, k, d + 1, finite=True)("survivors_", survivors)
+        array(m, finite=True)("votes_", estimator.votes_)
+        _expect("votes_", m > 0 and bool(np.all(estimator.votes_ > 0.0)))
     variances = getattr(estimator, "coef_variance_", None)
     if variances is not None:
         of_biases = estimator.intercept_variance_

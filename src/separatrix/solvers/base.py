@@ -82,6 +82,8 @@ class Step(NamedTuple):
     """Rows visited, in steps of ``Solver.visits``."""
     step_size: float | None = None
     """Factor of the gradient, likewise, and for batch solvers with a given step size."""
+    n_visited: int = 0
+    """Rows visited since the step before, in steps of ``Solver.updates``."""
 
     @property
     def saved(self) -> State:

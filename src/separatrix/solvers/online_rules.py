@@ -300,9 +300,9 @@ class NonNegative(Sum[tuple[()]]):
         values = host_rows_of(block.X).values
         if values.size and float(values.min()) < 0.0:
             raise ValueError(
-                f"Negative values in data passed to Winnow, such as {float(values.min()):g}: it needs "
-                "features of at least 0, because its weights are multiplied and stay above 0; encode categories as 0 and 1 (e.g. with "
-                "sklearn's OneHotEncoder), give a feature and its opposite two columns, or use "
-                "Perceptron"
+                f"Negative values in data passed to Winnow, such as {float(values.min()):g}: it "
+                "needs features of at least 0, because its weights are multiplied and stay above "
+                "0; encode categories as 0 and 1 (e.g. with sklearn's OneHotEncoder), give a "
+                "feature and its opposite two columns, or use Perceptron"
             )
         return ()
