@@ -10,6 +10,8 @@ the rule is the perceptron's: ``w += features(true tags) - features(predicted ta
 
 # %%
 # A sentence is a walk over tags, and every tag says a word that it knows.
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -26,7 +28,7 @@ NEXT = np.array([  # the probability of each tag after each tag
 VOCABULARY = sorted({word for words in WORDS for word in words})
 
 
-def sentence(rng):
+def sentence(rng: np.random.Generator) -> tuple[Any, Any]:
     """Numbers of the words, and of their tags, of 4 to 9 words."""
     tags = [rng.choice([0, 3])]
     for _ in range(rng.integers(3, 9)):
@@ -43,7 +45,7 @@ print(" ".join(f"{VOCABULARY[word]}/{TAGS[tag]}" for word, tag in zip(words, tag
 
 # %%
 # The score of tags is a sum of weights: of each tag with its word, and of each tag with the next.
-def viterbi(words, emission, transition):
+def viterbi(words: Any, emission: Any, transition: Any) -> Any:
     """The tags with the largest sum of weights."""
     scores, back = emission[:, words[0]], []
     for word in words[1:]:
@@ -56,7 +58,7 @@ def viterbi(words, emission, transition):
     return np.array(tags[::-1])
 
 
-def add(words, tags, step, emission, transition):
+def add(words: Any, tags: Any, step: float, emission: Any, transition: Any) -> None:
     """Add the features of tagged words to the weights, ``step`` times."""
     np.add.at(emission, (tags, words), step)
     np.add.at(transition, (tags[:-1], tags[1:]), step)
@@ -81,8 +83,9 @@ for number in range(8):
 
 # %%
 # The sentences are random, so no weights are right for all; but neighbours help.
-def accuracy(*weights):
-    return np.mean(np.concatenate([viterbi(words, *weights) == tags for words, tags in test]))
+def accuracy(*weights: Any) -> float:
+    right = [viterbi(words, *weights) == tags for words, tags in test]
+    return float(np.mean(np.concatenate(right)))
 
 
 with_neighbours, alone = accuracy(*totals), accuracy(totals[0], np.zeros((4, 4)))
@@ -91,7 +94,7 @@ print(f"tags right: {with_neighbours:.3f}, and {alone:.3f} without the weights o
 figure, ax = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
 mean = totals[1] / (8 * len(training))
 image = ax.imshow(mean, cmap="RdBu_r", vmin=-abs(mean).max(), vmax=abs(mean).max())
-ax.set(xticks=range(4), yticks=range(4), xlabel="next tag", ylabel="tag", title="Weights")
-ax.set_xticklabels(TAGS, rotation=30)
-ax.set_yticklabels(TAGS)
+ax.set(xlabel="next tag", ylabel="tag", title="Weights")
+ax.set_xticks(range(4), TAGS, rotation=30)
+ax.set_yticks(range(4), TAGS)
 figure.colorbar(image)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         BoundaryDisplay,
         CertificateDisplay,
         CoefficientDisplay,
+        ConfidenceDisplay,
         DescentDisplay,
         ForestDisplay,
         HistoryDisplay,
@@ -91,6 +92,7 @@ __all__ = [
     "CertifiedPredictions",
     "Checkpoint",
     "CoefficientDisplay",
+    "ConfidenceDisplay",
     "Constant",
     "ConstrainedElasticNet",
     "CoordinateAscent",
@@ -185,7 +187,7 @@ _WHERE = {
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",
         "inspection.displays": (
-            "BoundaryDisplay CertificateDisplay CoefficientDisplay DescentDisplay "
+            "BoundaryDisplay CertificateDisplay CoefficientDisplay ConfidenceDisplay DescentDisplay "
             "ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
             "WeightSpaceDisplay animate"
         ),

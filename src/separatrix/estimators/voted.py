@@ -34,8 +34,8 @@ def survivors_of(trace: Trace, objective: Objective, most: int) -> tuple[Array, 
         else:
             heappushpop(kept, (votes, -number, W))
     kept.sort(key=lambda entry: -entry[1])
-    votes = np.array([float(votes) for votes, _, _ in kept])
-    return np.stack([W for _, _, W in kept]), votes
+    survived = np.array([float(votes) for votes, _, _ in kept])
+    return np.stack([W for _, _, W in kept]), survived
 
 
 def _lives(trace: Trace, objective: Objective) -> Iterator[tuple[int, Array]]:
