@@ -187,8 +187,8 @@ _WHERE = {
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",
         "inspection.displays": (
-            "BoundaryDisplay CertificateDisplay CoefficientDisplay ConfidenceDisplay DescentDisplay "
-            "ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
+            "BoundaryDisplay CertificateDisplay CoefficientDisplay ConfidenceDisplay "
+            "DescentDisplay ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
             "WeightSpaceDisplay animate"
         ),
         "inspection.inference": "Inference LikelihoodRatio inference",

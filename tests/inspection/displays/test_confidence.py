@@ -20,7 +20,7 @@ def test_half_axes_are_standard_deviations():
     clf, _ = fitted()
     display = ConfidenceDisplay.from_estimator(clf, features=(1, 3), deviations=2.0, name="mine")
     (ellipse,) = display.ellipses_
-    assert ellipse.get_center() == tuple(clf.coef_[0, [1, 3]])
+    assert tuple(ellipse.get_center()) == tuple(clf.coef_[0, [1, 3]])
     assert ellipse.get_width() == pytest.approx(4.0 * np.sqrt(clf.coef_variance_[0, 1]))
     assert ellipse.get_height() == pytest.approx(4.0 * np.sqrt(clf.coef_variance_[0, 3]))
     assert display.ax_.get_xlabel() == "weight of x1"

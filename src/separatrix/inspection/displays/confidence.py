@@ -105,11 +105,12 @@ class ConfidenceDisplay:
                 "none; use ForestDisplay.from_inference for standard errors"
             )
         names = [str(each) for each in clf.coef_names_]
-        at = [names.index(each) if each in names else each for each in features]
-        if len(at) != 2 or not all(isinstance(j, int) and 0 <= j < len(names) for j in at):
+        numbers = dict(zip([*names, *range(len(names))], [*range(len(names))] * 2, strict=True))
+        if len(features) != 2 or not all(each in numbers for each in features):
             raise ValueError(
                 f"features must be two numbers below {len(names)} or names, got {features!r}"
             )
+        at = [numbers[each] for each in features]
         classes = clf.classes_.tolist() if len(clf.classes_) > 2 else []
         display = cls(
             np.asarray(clf.coef_)[:, at], variances=clf.coef_variance_[:, at],
