@@ -110,7 +110,7 @@ struct RulePass {
   double* v;              // (k, d + 1), bias last
   double* variance;       // (k, d + 1), for AROW; or null
   double* lag;            // (k, d + 1), or null without a running sum
-  double* area;
+  double area;            // visits since the last fold
   int64_t* log;           // updated rows in order, or null; room for `count`
   ShouldStop should_stop;
   // Results.

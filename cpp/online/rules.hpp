@@ -85,7 +85,7 @@ class RuleRun {
       else if (pass_.variance) moved = adapt(i, m, loss, part);
       else moved = step(i, m, loss, part);
     }
-    if (pass_.lag) *pass_.area += part;
+    if (pass_.lag) pass_.area += part;
     return moved;
   }
 
@@ -114,8 +114,8 @@ class RuleRun {
     if (pass_.intercept) v[rows_.d] += change;
     if (!pass_.lag) return;
     double* const lag = weights(pass_.lag, c);
-    add(rows_, i, *pass_.area * change, lag);
-    if (pass_.intercept) lag[rows_.d] += *pass_.area * change;
+    add(rows_, i, pass_.area * change, lag);
+    if (pass_.intercept) lag[rows_.d] += pass_.area * change;
   }
 
   // Passive-aggressive: as far as the loss asks for, and C allows.
@@ -176,7 +176,7 @@ class RuleRun {
     const auto change = [&](int64_t j, double x) SEPARATRIX_INLINE {
       const double by = alpha * (s[j] * x);
       v[j] += by;
-      if (lag) lag[j] = fma(*pass_.area, by, lag[j]);
+      if (lag) lag[j] = fma(pass_.area, by, lag[j]);
       s[j] = s[j] / (1 + s[j] * x * x / noise);  // 1/s grows by x^2 / noise
       moved |= by != 0;
     };
@@ -194,7 +194,7 @@ class RuleRun {
       const double before = pass_.v[j];
       pass_.v[j] = before * (x == 1.0 ? once : __builtin_pow(once, x));
       const double by = pass_.v[j] - before;
-      if (pass_.lag) pass_.lag[j] = fma(*pass_.area, by, pass_.lag[j]);
+      if (pass_.lag) pass_.lag[j] = fma(pass_.area, by, pass_.lag[j]);
       moved |= by != 0;
     });
     return moved;
@@ -230,7 +230,7 @@ void online_rule(const Rows& rows, RulePass& pass) {
       if (pass.flaw) return;
       left -= 1;
       if (run.passive() && left > 0) {  // nothing would change any more
-        if (pass.lag) *pass.area += left;
+        if (pass.lag) pass.area += left;
         left = 0;
       }
       if (++watched >= kStopInterval) {

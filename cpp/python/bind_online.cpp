@@ -89,10 +89,10 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
-std::tuple<double, double, int64_t, int64_t> online_rule(
+std::tuple<double, double, int64_t, int64_t, double> online_rule(
     nb::handle rows, int rule, AnyArray y, std::optional<Numbers> weight,
     std::optional<Longs> order, double parameter, bool intercept, int64_t max_updates, Output v,
-    std::optional<Output> variance, std::optional<Output> lag, Output area,
+    std::optional<Output> variance, std::optional<Output> lag, double area,
     std::optional<LongOutput> log) {
   RulePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -107,16 +107,15 @@ std::tuple<double, double, int64_t, int64_t> online_rule(
     const Size updates{"updates", most_updates(count, 1, max_updates), true};
     check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"order", order, {kAnySize}},
                         {"v", v, {k, width}}, {"variance", variance, {k, width}},
-                        {"lag", lag, {k, width}}, {"area", area, {{"1", 1}}},
-                        {"log", log, {updates}}});
+                        {"lag", lag, {k, width}}, {"log", log, {updates}}});
     pass = RulePass{rule, labels.signs, labels.numbers, k.value, pointer(weight), pointer(order),
                     count, parameter, intercept, max_updates, v.data(), pointer(variance),
-                    pointer(lag), area.data(), pointer(log), should_stop, 0, 0, 0, 0, false,
+                    pointer(lag), area, pointer(log), should_stop, 0, 0, 0, 0, false,
                     nullptr};
     run_pass(loops.online_rule, pass, view);
   });
   expect(!pass.flaw, pass.flaw);
-  return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
+  return {pass.loss_sum, pass.mistakes, pass.updates, pass.position, pass.area};
 }
 
 // Epochs for two classes, one after another; the active rows are left at the front of `active`.
@@ -222,7 +221,7 @@ void bind_online(nb::module_& m) {
         "screening"_a.none(), "ends"_a.none().noconvert(), "offset"_a.none());
   m.def("online_rule", &online_rule, "rows"_a, "rule"_a, "y"_a, "weight"_a.none(),
         "order"_a.none(), "parameter"_a, "intercept"_a, "max_updates"_a, "v"_a.noconvert(),
-        "variance"_a.none().noconvert(), "lag"_a.none().noconvert(), "area"_a.noconvert(),
+        "variance"_a.none().noconvert(), "lag"_a.none().noconvert(), "area"_a,
         "log"_a.none().noconvert());
   m.def("ascent_round", &ascent_round, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),

@@ -283,6 +283,8 @@ def test_a_trace_replays_every_update(rule):
     recording = clf.trace_.recording(X, Y)
     assert len(recording.columns.visited) == 3 * len(X)
     assert np.array_equal(recording.columns.weights[-1], weights(clf))
+    sentences = [recording.sentence(i) for i in range(1, 3 * len(X) + 1)]
+    assert sum("the rule raises its margin" in each for each in sentences) == clf.n_updates_
 
 
 @each_rule

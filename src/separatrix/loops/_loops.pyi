@@ -55,9 +55,9 @@ def online_rule(
     v: Array,
     variance: Array | None,
     lag: Array | None,
-    area: Array,
+    area: float,
     log: Ints | None,
-) -> tuple[float, float, int, int]: ...
+) -> tuple[float, float, int, int, float]: ...
 def batch_pass(
     rows: Rows,
     loss: int,

@@ -24,7 +24,7 @@ class RuleWeights:
     variances: Array | None
     sum: Array | None
     lag: Array | None
-    area: Array  # one number: visits since the last fold
+    area: float = 0.0  # visits since the last fold
 
     @classmethod
     def start(cls, W: Array, variances: Array | None, sum: Array | None) -> RuleWeights:
@@ -32,14 +32,14 @@ class RuleWeights:
         variances = None if variances is None else variances.copy()
         lag = None if sum is None else np.zeros(W.shape)
         sum = None if sum is None else sum.copy()
-        return cls(W.copy(), variances, sum, lag, np.zeros(1))
+        return cls(W.copy(), variances, sum, lag)
 
     def fold(self) -> None:
         """Fold area and lag into the sum."""
         if self.sum is not None and self.lag is not None:
-            self.sum += self.area[0] * self.v - self.lag
+            self.sum += self.area * self.v - self.lag
             self.lag.fill(0.0)
-        self.area[0] = 0.0
+        self.area = 0.0
 
 
 def online_rule(
@@ -61,9 +61,8 @@ def online_rule(
     that part. The parameter is C for "passive_aggressive_1" and "passive_aggressive_2", the noise
     r for "arow" and the factor for "winnow". Updated rows are written to ``log``.
     """
-    return PassResult(
-        *_loops.online_rule(
-            rows, _loops.rule_ids[rule], y, weight, order, parameter, intercept, max_updates,
-            weights.v, weights.variances, weights.lag, weights.area, log,
-        )
+    loss_sum, mistakes, updates, position, weights.area = _loops.online_rule(
+        rows, _loops.rule_ids[rule], y, weight, order, parameter, intercept, max_updates,
+        weights.v, weights.variances, weights.lag, weights.area, log,
     )  # fmt: skip
+    return PassResult(loss_sum, mistakes, updates, position)

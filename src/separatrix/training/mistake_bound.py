@@ -162,8 +162,8 @@ def passive_aggressive_bound(
 
     With u the separator of margin 1, ``|u| = 1 / gamma``, no row has a loss at u. PA-I makes at
     most ``max(R^2, 1 / C) |u|^2`` mistakes and PA-II ``(R^2 + 1 / (2 C)) |u|^2`` (Crammer et al.,
-    Online passive-aggressive algorithms, 2006, theorems 4 and 5); for more than two classes a row
-    moves two weight vectors, and R^2 counts twice. That, ``(R / gamma)^2``, is the bound of the
+    Online passive-aggressive algorithms, 2006; derived in docs/maths.md). For more than two classes
+    a row moves two weight vectors, and R^2 counts twice. ``(R / gamma)^2`` is the bound of the
     perceptron.
     """
     found = mistake_bound_callback(theory, objective, W, update="online", learning_rate=1.0, l2=0.0)
