@@ -202,9 +202,8 @@ class PassiveAggressive(OnlineRuleModel):
         if self.monitor is None:
             return settings
         solver.check(objective)  # before the data is read for the monitor
-        bound = passive_aggressive_bound(
-            self.monitor, objective, W, C=float(self.C), squared=self.loss == "squared_hinge"
-        )
+        rule, C = self._rule_and_parameter()
+        bound = passive_aggressive_bound(self.monitor, objective, W, rule=rule, C=C)
         return replace(settings, watchers=(*settings.watchers, bound))
 
     def _finish(self, objective: Objective, result: Result) -> None:

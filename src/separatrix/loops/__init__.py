@@ -74,7 +74,7 @@ from .online import (
     online_pass_twin,
     screening_state,
 )
-from .online_rules import RuleWeights, online_rule
+from .online_rules import RuleWeights, loss_of_rule, online_rule
 from .two_loop import CurvaturePair, two_loop
 
 __all__ = [
@@ -122,6 +122,7 @@ __all__ = [
     "level",
     "levels",
     "line_width",
+    "loss_of_rule",
     "max_standardised_norm2",
     "moments",
     "multiclass_epoch",

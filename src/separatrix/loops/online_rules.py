@@ -42,6 +42,16 @@ class RuleWeights:
         self.area = 0.0
 
 
+def loss_of_rule(rule: str) -> tuple[str, dict[bool, int]]:
+    """The loss that a rule looks at: its name, and its number for two classes (True) and for more.
+
+    A number that is missing is not supported.
+    """
+    if rule == "winnow":
+        return "perceptron", {True: _loops.loss_ids["perceptron"]}
+    return "hinge", {True: _loops.loss_ids["hinge"], False: _loops.joint_ids["crammer_singer"]}
+
+
 def online_rule(
     rows: RowArrays,
     y: AnyArray,

@@ -23,7 +23,6 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, Shuffle, Source, Sum, Visit
-from ..losses import CrammerSinger, Hinge, Loss, PerceptronLoss
 from ..numeric.expected import Check, array, at_least_0, entries, whole
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -35,13 +34,6 @@ from .online_state import MOST_POWER
 
 MOST_VISITS = 1e6
 """Largest weight of a row, which is visited as often: larger ones would take too long."""
-LOSSES: dict[str, tuple[type[Loss], ...]] = {
-    "passive_aggressive_1": (Hinge, CrammerSinger),
-    "passive_aggressive_2": (Hinge, CrammerSinger),
-    "arow": (Hinge, CrammerSinger),
-    "winnow": (PerceptronLoss,),
-}
-"""The loss that each rule looks at; by exact class, as in the compiled loop."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,10 +74,11 @@ class OnlineRule(Solver):
         """Two classes or more, without a penalty, an offset and partitions; Winnow: two."""
         super().check(objective)
         source = objective.source
-        if type(objective.loss) not in LOSSES[self.rule]:
+        number, (name, wanted) = loops.compiled(objective.loss), loops.loss_of_rule(self.rule)
+        if number is None or number != wanted.get(objective.shape[0] == 1):
             raise ValueError(
-                f"the rule {self.rule!r} looks at the {LOSSES[self.rule][0]().name} loss of "
-                f"{'two classes' if self.rule == 'winnow' else 'rows of one class each'}, got "
+                f"the rule {self.rule!r} looks at the {name} loss of "
+                f"{'two classes' if len(wanted) == 1 else 'rows of one class each'}, got "
                 f"{objective.loss.name!r}; use GradientDescent(batch_size=1) for other losses"
             )
         if not objective.penalty.absent:

@@ -24,6 +24,7 @@ from ..separation.signed_rows import SignedRows
 from ..solvers import State, Step
 from ..training.loop import Info
 
+PA_I = "passive_aggressive_1"
 MARGIN_ERROR = 1e-6  # relative: allowed difference of margin and radius from the certificate's
 
 
@@ -156,7 +157,7 @@ def mistake_bound_callback(
 
 
 def passive_aggressive_bound(
-    theory: Any, objective: Objective, W: Array, *, C: float, squared: bool
+    theory: Any, objective: Objective, W: Array, *, rule: str, C: float
 ) -> MistakeBoundCallback:
     """The callback for passive-aggressive learning from W, if the assumptions of the theory hold.
 
@@ -169,7 +170,7 @@ def passive_aggressive_bound(
     found = mistake_bound_callback(theory, objective, W, update="online", learning_rate=1.0, l2=0.0)
     if np.isfinite(found.mistakes):
         of_rows, of_C = Fraction(found.mistakes), 1 / (Fraction(C) * Fraction(found.margin) ** 2)
-        bound = of_rows + of_C / 2 if squared else max(of_rows, of_C)
+        bound = max(of_rows, of_C) if rule == PA_I else of_rows + of_C / 2
         found.mistakes = float(np.nextafter(nearest(bound), np.inf))
     return found
 
