@@ -39,8 +39,7 @@ def sentence(rng: np.random.Generator) -> tuple[Any, Any]:
 
 rng = np.random.default_rng(0)
 training, test = ([sentence(rng) for _ in range(300)] for _ in range(2))
-words, tags = training[0]
-print(" ".join(f"{VOCABULARY[word]}/{TAGS[tag]}" for word, tag in zip(words, tags, strict=True)))
+print(*(f"{VOCABULARY[word]}/{TAGS[tag]}" for word, tag in zip(*training[0], strict=True)))
 
 
 # %%

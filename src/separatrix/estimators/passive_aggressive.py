@@ -101,7 +101,8 @@ class PassiveAggressive(OnlineRuleModel):
     stop_ : str
         "tol", "no progress", "cycle", "max_iter", "validation", "seconds", "callback" or
         "interrupted", as in :class:`Perceptron`. A pass without mistakes does not end the fit: rows
-        within the margin still change the weights.
+        within the margin still change the weights, until "tol" or, after ``patience`` passes, "no
+        progress".
     converged_ : bool
         Whether ``stop_`` is "tol".
     history_ : dict of arrays
@@ -139,8 +140,8 @@ class PassiveAggressive(OnlineRuleModel):
     >>> from separatrix import PassiveAggressive
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
     >>> clf = PassiveAggressive(C=1.0, shuffle=False).fit(X, y)
-    >>> clf.predict(X), clf.stop_
-    (array([0, 0, 0, 1]), 'tol')
+    >>> clf.predict(X), clf.score(X, y)
+    (array([0, 0, 0, 1]), 1.0)
     """
 
     mistake_bound_: float | None
