@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from separatrix import ArraySource, KernelPerceptron, Perceptron, export, load, save
+from separatrix import (
+    ArraySource,
+    KernelPerceptron,
+    Perceptron,
+    certify,
+    diagnose,
+    export,
+    load,
+    save,
+)
 
 
 def data(k, n=60, d=4):
@@ -117,4 +126,7 @@ def test_models_are_saved_and_other_uses_refused(tmp_path):
         Perceptron(keep="voted").fit(X, Y, offset=np.ones((len(X), 3)))
     with pytest.raises(ValueError, match="max_survivors"):
         Perceptron(max_survivors=0).fit(X, Y)
+    for use in (certify, diagnose):
+        with pytest.raises(ValueError, match="voted"):
+            use(clf, X, Y)
     assert not hasattr(clf.set_params(keep="last").fit(X, Y), "survivors_")
