@@ -24,6 +24,9 @@ def test_half_axes_are_standard_deviations():
     assert ellipse.get_width() == pytest.approx(4.0 * np.sqrt(clf.coef_variance_[0, 1]))
     assert ellipse.get_height() == pytest.approx(4.0 * np.sqrt(clf.coef_variance_[0, 3]))
     assert display.ax_.get_xlabel() == "weight of x1"
+    assert len(display.ax_.patches) == 1
+    circle = ConfidenceDisplay.from_estimator(clf, start=True, deviations=2.0).ax_.patches[1]
+    assert circle.get_radius() == 2.0
     assert display.ax_.get_title() == "mine: 2 standard deviations of each weight"
 
 

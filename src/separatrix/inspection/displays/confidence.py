@@ -17,8 +17,8 @@ class ConfidenceDisplay:
     """Two weights of :class:`AROW` as a point, and their variances as an ellipse around it.
 
     The half-axes are the square roots of the variances, times ``deviations``; they are parallel to
-    the axes, because the covariance is diagonal. A dotted circle has the variances of the start, 1.
-    With more than two classes there is one ellipse per class. Use :meth:`from_estimator` to make
+    the axes, because the covariance is diagonal. With ``start=True`` a dotted circle has the
+    variances of the start, 1. With more than two classes there is one ellipse per class. Use :meth:`from_estimator` to make
     one.
 
     Parameters
@@ -90,6 +90,7 @@ class ConfidenceDisplay:
         deviations: float = 1.0,
         name: str | None = None,
         ax: Any = None,
+        start: bool = False,
         ellipse_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
         """Plot two weights of a fitted AROW, or of a pipeline that ends in one.
@@ -117,13 +118,14 @@ class ConfidenceDisplay:
             names=[names[j] for j in at], classes=classes, deviations=deviations,
             name=name_of(clf, name),
         )  # fmt: skip
-        return display.plot(ax, ellipse_kwargs=ellipse_kwargs)
+        return display.plot(ax, start=start, ellipse_kwargs=ellipse_kwargs)
 
     def plot(
         self,
         ax: Any = None,
         *,
         name: str | None = None,
+        start: bool = False,
         ellipse_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
         """Plot an ellipse per class, with the weights as its centre."""
@@ -139,8 +141,9 @@ class ConfidenceDisplay:
             label = str(self.classes[number]) if self.classes else None
             (point,) = ax.plot(*w, style.marker(number), color=colour, label=label)
             self.points_.append(point)
-            start = {"fill": False, "linestyle": ":", "edgecolor": colour}
-            ax.add_patch(patches.Circle(w, self.deviations, **start))
+            if start:
+                line = {"fill": False, "linestyle": ":", "edgecolor": colour}
+                ax.add_patch(patches.Circle(w, self.deviations, **line))
         ax.autoscale_view()
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xlabel(f"weight of {self.names[0]}")
