@@ -18,8 +18,8 @@ class ConfidenceDisplay:
 
     The half-axes are the square roots of the variances, times ``deviations``; they are parallel to
     the axes, because the covariance is diagonal. With ``start=True`` a dotted circle has the
-    variances of the start, 1. With more than two classes there is one ellipse per class. Use :meth:`from_estimator` to make
-    one.
+    variances of the start, 1. With more than two classes there is one ellipse per class. Use
+    :meth:`from_estimator` to make one.
 
     Parameters
     ----------
