@@ -18,6 +18,7 @@ ORDER = (
     "and_or_xor", "step_size", "perceptron_loss", "separable_or_not", "loss_zoo", "spam",
     "choosing_l2", "many_classes", "kernel_digits", "feature_maps", "imbalanced", "churn",
     "linear_probe", "larger_than_memory", "resume", "certify_sklearn", "reading_a_diagnosis",
+    "structured_perceptron",
 )  # fmt: skip
 """Of the examples: what needs least comes first."""
 SILENT = ("cluster", "decision", "diagnose", "gpu")

@@ -57,6 +57,16 @@ def online(rows: Any, y: np.ndarray, k: int, loss: int, **others: Any) -> Argume
     return arguments | others
 
 
+def rule(rows: Any, y: np.ndarray, k: int, name: str, **others: Any) -> Arguments:
+    arguments = {
+        "rows": rows, "rule": _loops.rule_ids[name], "y": y, "weight": 3 * numbers(N),
+        "order": np.array([4, 0, 2, 1, 3]), "parameter": 1.5, "intercept": True,
+        "max_updates": 2**62, "v": numbers(k, D + 1), "variance": None, "lag": numbers(k, D + 1),
+        "area": 0.0, "log": np.zeros(N, dtype=np.int64),
+    }  # fmt: skip
+    return arguments | others
+
+
 def dual(**others: Any) -> Arguments:
     arguments = {
         "rows": numbers(N, D), "loss": _loops.loss_ids["hinge"], "y": signs(),
@@ -131,6 +141,7 @@ CSR_FREE, CSR_ENDS = {"rows[0]+", "rows[1]+"}, {"rows[2]": (-1, 8, np.iinfo(np.i
 SOFTMAX, PERCEPTRON = _loops.joint_ids["softmax"], _loops.joint_ids["perceptron"]
 LOGISTIC = _loops.loss_ids["logistic"]
 COLUMNS = _loops.joint_ids["columns"] + LOGISTIC
+RULE_WRITES, RULE_FREE = "v lag log", {"order", "log+"}
 ONLINE_WRITES, ONLINE_FREE = "v scalars sum lag log", {"order", "steps+", "log+"}
 CALLS = [
     call("online_pass", lambda: online(numbers(N, D), signs(), 1, 0, offset=None), ONLINE_WRITES,
@@ -152,6 +163,16 @@ CALLS = [
                                        ends=numbers(2, 3 + 2 * (D + 1))),
          "v scalars sum lag log ends", free={"order-", "log+", "steps+", "ends:0"},
          indices={"order": OFF_ROWS}),
+    call("online_rule", lambda: rule(numbers(N, D), signs(), 1, "passive_aggressive_1"),
+         RULE_WRITES, free=RULE_FREE, indices={"order": OFF_ROWS}),
+    call("online_rule", lambda: rule(csr(), classes(), K, "arow", variance=numbers(K, D + 1)),
+         RULE_WRITES + " variance", free=RULE_FREE | CSR_FREE,
+         indices={"order": OFF_ROWS, "y": OFF_CLASSES} | CSR_ENDS),
+    call("online_rule", lambda: rule(csr(np.float32), classes(), K, "passive_aggressive_2",
+                                     order=None), RULE_WRITES,
+         free=RULE_FREE | CSR_FREE, indices={"y": OFF_CLASSES} | CSR_ENDS),
+    call("online_rule", lambda: rule(numbers(N, D).astype(np.float32), signs(), 1, "winnow"),
+         RULE_WRITES, free=RULE_FREE, indices={"order": OFF_ROWS}),
     call("batch_pass", lambda: batch(numbers(N, D), signs(), LOGISTIC, numbers(1, D + 1))
          | {"gradient": numbers(1, D + 1), "curvature": numbers(N)}, "gradient curvature"),
     call("batch_pass", lambda: batch(csr(), classes(), SOFTMAX, numbers(K, D + 1))

@@ -13,10 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import separatrix
 from separatrix import (
+    AROW,
     KernelPerceptron,
     LinearClassifier,
     LinearClassifierCV,
+    PassiveAggressive,
     Perceptron,
+    Winnow,
 )
 from separatrix.features import RadialBasis
 
@@ -71,6 +74,11 @@ def _fits() -> dict[str, Any]:
                         .fit(X, TWO), X),
         "perceptron": (Perceptron(20, random_state=0).fit(X, TWO), X),
         "batch": (Perceptron(20, update="batch", keep="best").fit(X, THREE), X),
+        "voted perceptron": (Perceptron(4, keep="voted", max_survivors=9, random_state=0)
+                             .fit(X, THREE), X),
+        "passive aggressive": (PassiveAggressive(0.5, max_iter=5, random_state=0).fit(X, THREE), X),
+        "arow": (AROW(keep="average", max_iter=5, random_state=0).fit(X, TWO), X),
+        "winnow": (Winnow(1.5, max_iter=5, random_state=0).fit(np.abs(X), TWO), np.abs(X)),
         "table": (LinearClassifier(l2=0.01).fit(of_files), table()),
         "hashed": (Perceptron(10, random_state=0).fit(hashed), table()),
         "rbf": (KernelPerceptron(max_iter=5, random_state=0).fit(X, THREE), X),

@@ -84,6 +84,44 @@ struct OnlinePass {
 constexpr const char kNoSuchRow[] = "order: expected numbers of rows, from 0 to n - 1";
 constexpr const char kNoSuchClass[] = "y: expected numbers of classes, from 0 to k - 1";
 
+// The rules of online/rules.hpp; the names, in this order, are those by which Python asks for them.
+enum class RuleId : int { passive_aggressive_1, passive_aggressive_2, arow, winnow };
+constexpr const char* kRuleNames[] = {"passive_aggressive_1", "passive_aggressive_2", "arow",
+                                      "winnow"};
+
+constexpr double kLongest = 1e300;  // a squared length below it leaves room for the sums of classes
+constexpr const char kTooLongRow[] =
+    "X has a row whose squared length is 1e300 or more: scale the features (e.g. with sklearn's "
+    "StandardScaler)";
+
+// One pass of an online rule whose step depends on the row: see online/rules.hpp. The running sum
+// since the last fold is area * v - lag, as in OnlinePass, and includes the biases.
+struct RulePass {
+  int rule;               // RuleId
+  const double* y;        // -1 or +1; for more than two classes null
+  const int64_t* label;   // number of the class, or null
+  int64_t k;              // rows of v
+  const double* weight;   // visits of every row, or null for 1 each
+  const int64_t* order;   // rows to visit, or null for 0, 1, 2, ...
+  int64_t count;          // how many
+  double parameter;       // C, the noise of AROW, or the factor of Winnow
+  bool intercept;
+  int64_t max_updates;    // leave after the row that is the last of as many to move the weights
+  double* v;              // (k, d + 1), bias last
+  double* variance;       // (k, d + 1), for AROW; or null
+  double* lag;            // (k, d + 1), or null without a running sum
+  double area;            // visits since the last fold
+  int64_t* log;           // updated rows in order, or null; room for `count`
+  ShouldStop should_stop;
+  // Results.
+  double loss_sum;        // weighted, each visit before its update
+  double mistakes;        // weighted
+  int64_t updates;        // rows that moved the weights
+  int64_t position;       // rows visited
+  bool stopped;
+  const char* flaw = nullptr;
+};
+
 // Value, gradient and curvature of the weighted loss over some rows.
 struct BatchPass {
   int loss;               // as in OnlinePass, and so on

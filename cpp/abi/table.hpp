@@ -59,6 +59,7 @@ struct LoopsFor {
   bool (*column_curvatures)(const Rows&, const double* curvature, double total, bool bias,
                             double* products, double* squares, ShouldStop);
   void (*column_descent)(const Rows&, ColumnDescent&);
+  void (*online_rule)(const Rows&, RulePass&);
 };
 
 struct Table {

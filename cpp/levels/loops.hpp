@@ -17,6 +17,7 @@
 #include "dual/ascent_round.hpp"
 #include "dual/multiclass_ascent.hpp"
 #include "online/multiclass_sgd.hpp"
+#include "online/rules.hpp"
 #include "online/sgd.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -41,7 +42,8 @@ constexpr LoopsFor<Rows> loops() {
           compensated_scores<Rows>,
           compensated_transpose_product<Rows>,
           column_curvatures<Rows>,
-          column_descent<Rows>};
+          column_descent<Rows>,
+          online_rule<Rows>};
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -89,6 +89,35 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
+std::tuple<double, double, int64_t, int64_t, double> online_rule(
+    nb::handle rows, int rule, AnyArray y, std::optional<Numbers> weight,
+    std::optional<Longs> order, double parameter, bool intercept, int64_t max_updates, Output v,
+    std::optional<Output> variance, std::optional<Output> lag, double area,
+    std::optional<LongOutput> log) {
+  RulePass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t count = order ? int64_t(order->size()) : view.n;
+    const Labels labels(y);
+    const Size n{"n", view.n}, k{"k", rows_of(v)}, width{"d + 1", view.d + 1};
+    labels.check_classes(k.value);
+    expect(rule >= 0 && rule < int(std::size(kRuleNames)), "rule: no such number");
+    const auto id = RuleId(rule);
+    expect(bool(variance) == (id == RuleId::arow), "variance: expected for AROW, and only for it");
+    expect(id != RuleId::winnow || labels.signs, "y: expected float64 signs for Winnow");
+    const Size updates{"updates", most_updates(count, 1, max_updates), true};
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"order", order, {kAnySize}},
+                        {"v", v, {k, width}}, {"variance", variance, {k, width}},
+                        {"lag", lag, {k, width}}, {"log", log, {updates}}});
+    pass = RulePass{rule, labels.signs, labels.numbers, k.value, pointer(weight), pointer(order),
+                    count, parameter, intercept, max_updates, v.data(), pointer(variance),
+                    pointer(lag), area, pointer(log), should_stop, 0, 0, 0, 0, false,
+                    nullptr};
+    run_pass(loops.online_rule, pass, view);
+  });
+  expect(!pass.flaw, pass.flaw);
+  return {pass.loss_sum, pass.mistakes, pass.updates, pass.position, pass.area};
+}
+
 // Epochs for two classes, one after another; the active rows are left at the front of `active`.
 std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascent_round(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
@@ -209,6 +238,10 @@ void bind_online(nb::module_& m) {
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
         "lag"_a.none().noconvert(), "received"_a.none().noconvert(), "log"_a.none().noconvert(),
         "screening"_a.none(), "ends"_a.none().noconvert(), "offset"_a.none());
+  m.def("online_rule", &online_rule, "rows"_a, "rule"_a, "y"_a, "weight"_a.none(),
+        "order"_a.none(), "parameter"_a, "intercept"_a, "max_updates"_a, "v"_a.noconvert(),
+        "variance"_a.none().noconvert(), "lag"_a.none().noconvert(), "area"_a,
+        "log"_a.none().noconvert());
   m.def("ascent_round", &ascent_round, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a, "seed"_a, "first_order"_a,

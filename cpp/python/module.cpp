@@ -106,6 +106,7 @@ NB_MODULE(_loops, m) {
   m.def("stop_requested", [] { return stop_requested.load(); });
   m.attr("loss_ids") = numbered(kLossNames);
   m.attr("joint_ids") = numbered(kJointNames);
+  m.attr("rule_ids") = numbered(kRuleNames);
   m.attr("compiler") = SEPARATRIX_COMPILER;
   m.attr("has_threads") = SEPARATRIX_THREADS != 0;
 }

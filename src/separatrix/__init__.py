@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from .data import ArraySource, Block, Source
     from .data.read import read
     from .estimators import (
+        AROW,
         Decision,
         KernelPerceptron,
         LinearClassifier,
         LinearClassifierCV,
+        PassiveAggressive,
         Perceptron,
+        Winnow,
     )
     from .estimators.certified import CertifiedPredictions
     from .estimators.held_out import LeaveOneOutScores
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
         BoundaryDisplay,
         CertificateDisplay,
         CoefficientDisplay,
+        ConfidenceDisplay,
         DescentDisplay,
         ForestDisplay,
         HistoryDisplay,
@@ -76,6 +80,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AROW",
     "L2",
     "LBFGS",
     "ArraySource",
@@ -87,6 +92,7 @@ __all__ = [
     "CertifiedPredictions",
     "Checkpoint",
     "CoefficientDisplay",
+    "ConfidenceDisplay",
     "Constant",
     "ConstrainedElasticNet",
     "CoordinateAscent",
@@ -120,6 +126,7 @@ __all__ = [
     "MarginLoss",
     "Newton",
     "Objective",
+    "PassiveAggressive",
     "Path",
     "PathDisplay",
     "Pegasos",
@@ -137,6 +144,7 @@ __all__ = [
     "Stop",
     "Trace",
     "WeightSpaceDisplay",
+    "Winnow",
     "animate",
     "certify",
     "datasets",
@@ -166,7 +174,10 @@ _WHERE = {
         "config": "show_config",
         "data": "ArraySource Block Source",
         "data.read": "read",
-        "estimators": "Decision KernelPerceptron LinearClassifier LinearClassifierCV Perceptron",
+        "estimators": (
+            "AROW Decision KernelPerceptron LinearClassifier LinearClassifierCV "
+            "PassiveAggressive Perceptron Winnow"
+        ),
         "estimators.path": "path",
         "estimators.path_result": "Path",
         "estimators.certified": "CertifiedPredictions",
@@ -176,8 +187,8 @@ _WHERE = {
         "inspection.certify.from_sklearn": "from_sklearn",
         "inspection.diagnose": "Diagnosis Finding diagnose",
         "inspection.displays": (
-            "BoundaryDisplay CertificateDisplay CoefficientDisplay DescentDisplay "
-            "ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
+            "BoundaryDisplay CertificateDisplay CoefficientDisplay ConfidenceDisplay "
+            "DescentDisplay ForestDisplay HistoryDisplay LossDisplay MarginDisplay PathDisplay "
             "WeightSpaceDisplay animate"
         ),
         "inspection.inference": "Inference LikelihoodRatio inference",

@@ -131,6 +131,71 @@ inline void online_by_hand(const Problem& p, OnlinePass& pass) {
   }
 }
 
+// A change of the weights of class c, and of what the running sum lacks of it.
+inline void change_by_hand(RulePass& pass, int64_t at, double by) {
+  pass.v[at] += by;
+  if (pass.lag) pass.lag[at] += pass.area * by;
+}
+
+inline bool rule_visit_by_hand(const Problem& p, RulePass& pass, int64_t i, Real part) {
+  const int64_t size = p.d + 1;
+  const auto id = RuleId(pass.rule);
+  int64_t gains = 0, loses = -1;
+  Real m = 0, sign = 1;
+  if (pass.y) {
+    sign = pass.y[i], m = sign * score(p, i, pass.v);
+  } else {
+    gains = pass.label[i];
+    for (int64_t c = 0; c < pass.k; ++c)
+      if (c != gains && (loses < 0 || score(p, i, pass.v + c * size) > score(p, i, pass.v + loses * size)))
+        loses = c;
+    m = score(p, i, pass.v + gains * size) - score(p, i, pass.v + loses * size);
+  }
+  const bool winnow = id == RuleId::winnow;
+  const Real loss = std::max<Real>(0, winnow ? -m : 1 - m);
+  pass.loss_sum += double(part * loss), pass.mistakes += double(m > 0 ? 0 : part);
+  bool moved = false;
+  auto change = [&](int64_t at, Real by) {
+    change_by_hand(pass, at, double(by));
+    moved |= double(by) != 0;
+  };
+  auto feature = [&](int64_t j) { return j < p.d || pass.intercept ? p.feature(i, j) : Real(0); };
+  if (winnow && !(m > 0))
+    for (int64_t j = 0; j < p.d; ++j)
+      change(j, pass.v[j] * (std::pow(Real(pass.parameter), sign * feature(j) * part) - 1));
+  if (!winnow && loss > 0) {
+    Real spread = 0;
+    for (int64_t c : {gains, loses})
+      for (int64_t j = 0; c >= 0 && j < size; ++j)
+        spread += feature(j) * feature(j) * (pass.variance ? pass.variance[c * size + j] : 1);
+    const Real C = pass.parameter * part, noise = pass.parameter / part;
+    const Real tau = id == RuleId::arow ? loss / (spread + noise)
+                     : id == RuleId::passive_aggressive_2 ? loss / (spread + 1 / (2 * C))
+                     : spread > 0 ? std::min(C, loss / spread) : C;
+    for (int64_t c : {gains, loses})
+      for (int64_t j = 0; c >= 0 && j < size; ++j) {
+        double* const s = pass.variance ? &pass.variance[c * size + j] : nullptr;
+        change(c * size + j, (c == gains ? sign : -1) * tau * feature(j) * (s ? Real(*s) : 1));
+        if (s) *s = double(1 / (1 / Real(*s) + feature(j) * feature(j) / noise));
+      }
+  }
+  pass.area += double(part);
+  return moved;
+}
+
+inline void rule_by_hand(const Problem& p, RulePass& pass) {
+  pass.area = pass.lag ? pass.area : 0;
+  for (; pass.position < pass.count && pass.updates < pass.max_updates; ++pass.position) {
+    const int64_t i = pass.order ? pass.order[pass.position] : pass.position;
+    bool moved = false;
+    for (Real left = pass.weight ? pass.weight[i] : 1; left > 0; left -= 1)
+      moved |= rule_visit_by_hand(p, pass, i, std::min<Real>(left, 1));
+    if (moved && pass.log) pass.log[pass.updates] = i;
+    pass.updates += moved;
+  }
+  if (!pass.lag) pass.area = 0;
+}
+
 inline void batch_by_hand(const Problem& p, BatchPass& pass) {
   for (int64_t i = 0; i < p.n; ++i) {
     const Real weight = pass.weight ? pass.weight[i] : 1, m = p.y[i] * score(p, i, pass.w);
@@ -288,7 +353,7 @@ constexpr LoopsFor<Problem> kByHand{
       }
       return true;
     },
-    nullptr, nullptr, nullptr, nullptr, column_curvatures_by_hand, column_descent_by_hand};
+    nullptr, nullptr, nullptr, nullptr, column_curvatures_by_hand, column_descent_by_hand, rule_by_hand};
 
 inline void compare(const std::string& what, const Numbers& got, const Numbers& wanted, Near near) {
   const auto [a, b] = std::mismatch(got.begin(), got.end(), wanted.begin(), near);

@@ -57,6 +57,44 @@ void test_margins() {
   for (double m = -40; m <= 40; m += 1 / 33.0) test_margin(m, 1, 0, kCloseValue);
 }
 
+// The rules of online/rules.hpp, for one row of weights or several. Updated rows are not compared: a
+// margin within rounding of 1 may be one or none.
+void test_rule(const Problem& p, RuleId rule, int64_t k, int code, Near near) {
+  auto flag = [&](int bit) { return bool(code >> bit & 1); };
+  const int64_t count = flag(0) ? 2 * p.n : p.n, size = k * (p.d + 1);
+  std::vector<int64_t> order(count), label(p.n);
+  for (int64_t i = 0; i < count; ++i) order[i] = i % p.n;
+  for (int64_t& number : label) number = below(k);
+  std::shuffle(order.begin(), order.end(), generator);
+  const bool winnow = rule == RuleId::winnow;
+  Numbers start = uniforms(size, 0.5);
+  if (winnow) for (double& w : start) w = std::abs(w) + 0.25;
+  char what[99];
+  std::snprintf(what, 99, "rule %d k %d code %d", int(rule), int(k), code);
+  test(what, p, near, [&](auto& loops, auto& rows) {
+    Numbers v = start, variance(size, 1), lag(size);
+    RulePass pass{int(rule), k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(), k,
+                  flag(1) ? p.weight.data() : nullptr, flag(0) ? order.data() : nullptr, count,
+                  winnow ? 1.25 : 0.75, flag(2) && !winnow, 1 << 30, v.data(),
+                  rule == RuleId::arow ? variance.data() : nullptr, flag(3) ? lag.data() : nullptr,
+                  0, nullptr, never, 0, 0, 0, 0, false};
+    loops.online_rule(rows, pass);
+    return join({pass.loss_sum, pass.mistakes, double(pass.position), flag(3) ? pass.area : 0}, v,
+                variance, lag);
+  });
+}
+
+void test_rules(int64_t n, int64_t d) {
+  if (n > 5 && d > 33) return;
+  Problem p = random_problem(n, d);
+  for (int code = 0; code < 16; ++code) {
+    for (int64_t k : {1, 2, 4})
+      for (RuleId rule : {RuleId::passive_aggressive_1, RuleId::passive_aggressive_2, RuleId::arow})
+        test_rule(p, rule, k, code, {1e-8, 1e-8});
+    test_rule(p, RuleId::winnow, 1, code, {1e-8, 1e-8});
+  }
+}
+
 // Sums of small integers are exact: no rounding excuses another order or another update.
 void test_exact_perceptron() {
   Numbers integers(80 * 17);
@@ -81,5 +119,6 @@ int main() {
   test_margins();
   test_exact_perceptron();
   each_shape(test_shape);
+  each_shape(test_rules);
   return summary();
 }

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from sklearn.utils.validation import validate_data
+
+from ..data import InMemory, Source
+from ..data.cluster.dask_input import is_dask
+from ..data.validation import check_rows
 from ..losses import PerceptronLoss
 from ..numeric import checks
 from ..numeric.types import Array
@@ -23,6 +28,7 @@ from .base import AllOrNothing, FitSettings
 from .foreign_parameters import translating
 from .partial_fit import StreamModel
 from .sources import FiniteScores
+from .voted import survivors_of, voted_scores
 
 LARGE_NORM = 1e100  # of weights whose products with features may overflow
 
@@ -52,11 +58,18 @@ class Perceptron(StreamModel):
         Initial weights: (d + 1,) or (k, d + 1), bias last. "sum" is the sum of y * (x, 1).
     shuffle : bool
         Permute the rows anew in every pass, from one seed; else keep the given order.
-    keep : {"auto", "last", "best", "average"}
+    keep : {"auto", "last", "best", "average", "voted"}
         Which weights to return: the last; those at the pass end with the fewest mistakes; the mean
         after every row. "auto": the last after a pass without mistakes, else the average or the
         best, whichever makes fewer mistakes in training (ties: average). With ``partial_fit``,
-        where each call is one pass, the best is the last.
+        where each call is one pass, the best is the last. "voted": every weight vector votes, by
+        the number of rows it survived, counted from 1 at its creation; ``decision_function`` then
+        has the sums of votes, and ``coef_`` the last vector. It needs X and y in memory, no
+        penalty and ``update="online"``, and repeats the run update by update after the fit.
+    max_survivors : int
+        Maximum number of weight vectors that "voted" keeps: those with the most votes, the earlier
+        in a tie. They take ``8 * k * (d + 1)`` bytes each (k = 1 for two classes), and a prediction
+        computes the scores of all of them.
     patience : int or None
         Stop after this many consecutive passes without fewer mistakes than in the best pass before.
     max_norm : float or None
@@ -99,6 +112,10 @@ class Perceptron(StreamModel):
         Biases.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
+    survivors_ : array (m, 1, d + 1), or (m, k, d + 1) for k > 2 classes
+        For "voted", the weight vectors that vote, in the order of their creation, bias last.
+    votes_ : array (m,)
+        For "voted", the number of rows that each survived.
     decision_ : Decision
         How it decides, after ``set_decision`` or ``tune_threshold``; ``fit`` removes it.
     n_iter_ : int
@@ -150,6 +167,9 @@ class Perceptron(StreamModel):
     (array([[3., 2.]]), array([-4.]), 9, 'no mistakes')
     """
 
+    survivors_: Array
+    votes_: Array
+
     @translating
     def __init__(
         self,
@@ -161,6 +181,7 @@ class Perceptron(StreamModel):
         start: Any = "zeros",
         shuffle: bool = True,
         keep: str = "auto",
+        max_survivors: int = 1000,
         patience: int | None = 20,
         max_norm: float | None = None,
         tol: float | None = None,
@@ -180,6 +201,7 @@ class Perceptron(StreamModel):
         self.start = start
         self.shuffle = shuffle
         self.keep = keep
+        self.max_survivors = max_survivors
         self.patience = patience
         self.max_norm = max_norm
         self.tol = tol
@@ -199,7 +221,13 @@ class Perceptron(StreamModel):
         two classes, to the score of the larger one, else (n, k). Then predictions need it, too.
         """
         with AllOrNothing(self):
-            self._refuse_overflow(*self._fit(X, y, sample_weight, offset))
+            for name in ("survivors_", "votes_"):
+                self.__dict__.pop(name, None)
+            objective, result = self._fit(X, y, sample_weight, offset)
+            self._refuse_overflow(objective, result)
+            if self.keep == "voted":
+                found = survivors_of(self.trace_, objective, self.max_survivors)
+                self.survivors_, self.votes_ = found
         return self
 
     def partial_fit(
@@ -220,6 +248,11 @@ class Perceptron(StreamModel):
             raise ValueError(
                 "monitor needs a whole fit from its start, but partial_fit continues from where "
                 "the last call ended; set monitor=None, or call fit"
+            )
+        if self.keep == "voted":
+            raise ValueError(
+                "keep='voted' repeats the run of fit to find its weight vectors, but partial_fit "
+                "has only the rows of the last call; use keep='average', or call fit"
             )
         with AllOrNothing(self):
             self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight, offset))
@@ -258,7 +291,16 @@ class Perceptron(StreamModel):
         checks.choice("update", self.update, ("online", "batch"))
         checks.flag("shuffle", self.shuffle)
         as_schedule(self.learning_rate, l2)
-        keep = checks.choice("keep", self.keep, ("auto", "last", "best", "average"))
+        keep = checks.choice("keep", self.keep, ("auto", "last", "best", "average", "voted"))
+        checks.whole("max_survivors", self.max_survivors)
+        if keep == "voted":
+            if l2 or self.update != "online":
+                raise ValueError(
+                    "keep='voted' counts the rows that a weight vector survives, but a penalty "
+                    "changes the weights at every row, and update='batch' once per pass; set l2=0 "
+                    "and update='online'"
+                )
+            keep = "last"
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=l2 == 0.0,
@@ -269,7 +311,40 @@ class Perceptron(StreamModel):
         )
         return FitSettings(PerceptronLoss(), L2(l2), stop, keep)
 
+    def _scores(self, X: Any, offset: Any = None) -> Array:
+        if "survivors_" not in self.__dict__:
+            return super()._scores(X, offset)
+        self._refuse_unvoted(X, offset)
+        rows = check_rows(X, owner=self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        found = voted_scores(rows, self.survivors_, self.votes_)
+        return found[:, 0] if self._columns is None else found
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
+        """Share of the rows, by weight, that are classified correctly.
+
+        As for :class:`LinearClassifier`; with ``keep="voted"`` of arrays and sparse matrices only.
+        """
+        if "survivors_" in self.__dict__:
+            self._refuse_unvoted(X, offset)
+        return super().score(X, y, sample_weight, offset)
+
+    def _refuse_unvoted(self, X: Any, offset: Any) -> None:
+        if isinstance(X, Source) or is_dask(X) or self._reads(X) or offset is not None:
+            raise TypeError(
+                "a model with keep='voted' classifies arrays and sparse matrices, without an "
+                "offset: pass these, or fit with keep='average', which is about as good"
+            )
+
     def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if self.keep == "voted" and (
+            not isinstance(objective.source, InMemory) or objective.source.has_offset
+            or "_reading" in self.__dict__
+        ):  # fmt: skip
+            raise TypeError(
+                "keep='voted' repeats the run, so it needs the rows in memory, as arrays or a "
+                "sparse matrix, without an offset; use keep='average'"
+            )
         average = self.keep in ("auto", "average")
         if self.update == "online":
             return Rosenblatt(self.learning_rate, self.shuffle, average)

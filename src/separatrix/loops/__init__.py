@@ -75,6 +75,7 @@ from .online import (
     online_pass_twin,
     screening_state,
 )
+from .online_rules import RuleWeights, loss_of_rule, online_rule
 from .two_loop import CurvaturePair, two_loop
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "OnlineWeights",
     "PassResult",
     "RoundResult",
+    "RuleWeights",
     "ScreeningState",
     "StepHistory",
     "all_finite",
@@ -123,11 +125,13 @@ __all__ = [
     "level",
     "levels",
     "line_width",
+    "loss_of_rule",
     "max_standardised_norm2",
     "moments",
     "multiclass_epoch",
     "online_pass",
     "online_pass_twin",
+    "online_rule",
     "request_stop",
     "scores",
     "screening_state",

@@ -43,6 +43,21 @@ def online_pass(
     ends: Array | None,
     offset: Array | None,
 ) -> tuple[float, float, int, int]: ...
+def online_rule(
+    rows: Rows,
+    rule: int,
+    y: Array,
+    weight: Array | None,
+    order: Ints | None,
+    parameter: float,
+    intercept: bool,
+    max_updates: int,
+    v: Array,
+    variance: Array | None,
+    lag: Array | None,
+    area: float,
+    log: Ints | None,
+) -> tuple[float, float, int, int, float]: ...
 def batch_pass(
     rows: Rows,
     loss: int,
@@ -286,3 +301,4 @@ svmlight_flaws: dict[str, int]
 svmlight_last_index: int
 loss_ids: dict[str, int]
 joint_ids: dict[str, int]
+rule_ids: dict[str, int]

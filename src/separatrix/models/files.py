@@ -9,7 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ..estimators import (
+    AROW,
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
 from ..features import RadialBasis
 from ..numeric import container
 from ..numeric.container import Damaged, HeaderTooLong
@@ -21,14 +29,23 @@ from .writer import Writer
 FORMAT, VERSION = "separatrix model", "1"
 ESTIMATORS: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron, RadialBasis)
+    for cls in (
+        AROW,
+        KernelPerceptron,
+        LinearClassifier,
+        LinearClassifierCV,
+        PassiveAggressive,
+        Perceptron,
+        RadialBasis,
+        Winnow,
+    )
 }
 DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
 """Attributes that other attributes determine."""
 OPTIONAL = (
     "feature_names_in_", "unknown_categories_", "_reading", "loo_check_", "l2_path_", "l1_",
     "strength_", "l1_ratio_", "decision_", "_labels", "prior_shift_", "_with_offset",
-    "intercept_flic_", "prediction_bounds_", "sigmoid_",
+    "intercept_flic_", "prediction_bounds_", "sigmoid_", "survivors_", "votes_",
 )  # fmt: skip
 """Attributes that a fit may leave out."""
 LATER: dict[type[Any], tuple[str, ...]] = {
@@ -49,7 +66,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : LinearClassifier, LinearClassifierCV, Perceptron, KernelPerceptron or RadialBasis
+    estimator : classifier of separatrix, or RadialBasis
         Code cannot be saved and is refused by name: callbacks, functions, and losses and solvers of
         your own. ``set_params(callbacks=())`` removes callbacks without changing the fit.
     path : str or path

@@ -102,6 +102,11 @@ def formula_of(model: Any) -> Formula:
             f"one; got {type(last).__name__}"
         )
     check_is_fitted(last)
+    if hasattr(last, "survivors_"):
+        raise ValueError(
+            "a Perceptron with keep='voted' has the votes of many weight vectors, and an export is "
+            "of one: use separatrix.save, or fit with keep='average'"
+        )
     if hasattr(last, "sigmoid_"):
         raise ValueError(
             "this model has probabilities fitted by probability='loo', which exports do not know: "

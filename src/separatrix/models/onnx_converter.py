@@ -11,11 +11,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..estimators import LinearClassifier, LinearClassifierCV, Perceptron
+from ..estimators import (
+    AROW,
+    LinearClassifier,
+    LinearClassifierCV,
+    PassiveAggressive,
+    Perceptron,
+    Winnow,
+)
 from .formula import formula_of
 from .onnx import Graph, _import, text_named_in_errors
 
-CLASSIFIERS: tuple[Any, ...] = (LinearClassifier, LinearClassifierCV, Perceptron)
+CLASSIFIERS: tuple[Any, ...] = (
+    AROW, LinearClassifier, LinearClassifierCV, PassiveAggressive, Perceptron, Winnow,
+)  # fmt: skip
 OPTIONS = {
     "zipmap": [True, False, "columns"],
     "nocl": [True, False],
@@ -24,7 +33,7 @@ OPTIONS = {
 
 
 def register_converters() -> None:
-    """Register LinearClassifier, LinearClassifierCV and Perceptron with skl2onnx.
+    """Register the linear classifiers of separatrix with skl2onnx.
 
     Without registration skl2onnx converts them too, but accepts no options and adds no ZipMap. The
     outputs are the label and the probability of every class; if the loss defines no probabilities,

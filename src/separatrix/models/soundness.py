@@ -34,7 +34,6 @@ from ..numeric.expected import MOST_COUNT, array, whole
 from ..numeric.types import AnyArray
 from ..penalties import Penalty
 from ..proofs.prediction_bounds import PredictionBounds
-from ..solvers.online_state import expected_online_state
 from ..training.trace import Trace
 from .schema import conforms
 
@@ -179,6 +178,20 @@ def _check_weights(estimator: Any) -> None:
         _expect("loo_check_", check.exact.shape == check.approximate.shape == shape)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+    survivors = getattr(estimator, "survivors_", None)
+    _expect("votes_", (survivors is None) == (getattr(estimator, "votes_", None) is None))
+    if survivors is not None:
+        m = len(survivors)
+        array(m, k, d + 1, finite=True)("survivors_", survivors)
+        array(m, finite=True)("votes_", estimator.votes_)
+        _expect("votes_", m > 0 and bool(np.all(estimator.votes_ > 0.0)))
+    variances = getattr(estimator, "coef_variance_", None)
+    if variances is not None:
+        of_biases = estimator.intercept_variance_
+        array(k, d)("coef_variance_", variances)
+        array(k)("intercept_variance_", of_biases)
+        for name, found in (("coef_variance_", variances), ("intercept_variance_", of_biases)):
+            _expect(name, bool(np.all((found >= 0.0) & (found <= 1.0))))
     decision = getattr(estimator, "decision_", None)
     if decision is not None:
         _check_decision(estimator, decision)
@@ -300,8 +313,7 @@ def _check_trace(trace: Trace, k: int, d: int) -> None:
     _check_penalty("trace_", trace.penalty, seen)
     _expect("trace_", trace.parts is None or 1 <= trace.parts <= MOST_COUNT)
     if trace.state is not None and trace.solver.by_row:
-        average = bool(getattr(trace.solver, "average", False))
-        expected_online_state((k, seen + 1), average)("trace_.state", trace.state)
+        trace.solver.expected_stream_state((k, seen + 1))("trace_.state", trace.state)
 
 
 def _check_stream(stream: StreamState, shape: tuple[int, int]) -> None:
@@ -310,8 +322,7 @@ def _check_stream(stream: StreamState, shape: tuple[int, int]) -> None:
         return
     solvers = (stream.asked, stream.used)
     _expect("_stream", all(solver.by_row for solver in solvers))
-    average = any(getattr(solver, "average", False) for solver in solvers)
-    expected_online_state(shape, average)("_stream.state", stream.state)
+    stream.used.expected_stream_state(shape)("_stream.state", stream.state)
 
 
 def _check_kernel_model(estimator: KernelPerceptron) -> None:

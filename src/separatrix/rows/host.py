@@ -219,6 +219,10 @@ class HostRows(Rows, Visits):
     def online_pass(self) -> Callable[..., loops.PassResult]:
         return partial(loops.online_pass, self.X)
 
+    @property
+    def online_rule(self) -> Callable[..., loops.PassResult]:
+        return partial(loops.online_rule, self.X)
+
     def column_model(
         self, curvature: Array, ridge: Array, thresholds: Array, bias: bool
     ) -> loops.ColumnModel:

@@ -236,6 +236,13 @@ class OffsetVisits(Visits):
     def online_pass(self) -> Callable[..., PassResult]:
         return partial(self.given.online_pass, offset=self.offset)
 
+    @property
+    def online_rule(self) -> Callable[..., PassResult]:
+        """Not offered: the rules take no offset."""
+        raise ValueError(
+            "online rules take no offset: leave it out, or use Perceptron or LinearClassifier"
+        )
+
     def ascent_round(
         self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any
     ) -> RoundResult:

@@ -29,6 +29,11 @@ class Visits(ABC):
         would notice it.
         """
 
+    @property
+    @abstractmethod
+    def online_rule(self) -> Callable[..., PassResult]:
+        """Visits rows in an order and updates the weights by a rule; :func:`loops.online_rule`."""
+
     @abstractmethod
     def ascent_round(
         self, y: Array, loss: MarginLoss, alpha: Array, w: Array, active: Ints, **numbers: Any

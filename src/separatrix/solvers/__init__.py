@@ -17,6 +17,7 @@ from .lbfgs import LBFGS
 from .least_squares import LeastSquares
 from .linear_program import LinearProgram
 from .newton import Newton
+from .online_rules import OnlineRule
 from .perceptron import BatchPerceptron, Rosenblatt
 from .proximal_newton import ProximalNewton
 
@@ -33,6 +34,7 @@ __all__ = [
     "LeastSquares",
     "LinearProgram",
     "Newton",
+    "OnlineRule",
     "ProximalNewton",
     "ProximalPoint",
     "Rosenblatt",

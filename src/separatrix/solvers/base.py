@@ -15,6 +15,7 @@ from ..numeric.standardization import Variables
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import Penalty, is_l2
+from .online_state import expected_online_state
 
 State = dict[str, Any]
 REGISTRY: dict[str, type[Solver]] = {}
@@ -81,6 +82,8 @@ class Step(NamedTuple):
     """Rows visited, in steps of ``Solver.visits``."""
     step_size: float | None = None
     """Factor of the gradient, likewise, and for batch solvers with a given step size."""
+    n_visited: int = 0
+    """Rows visited since the step before, in steps of ``Solver.updates``."""
 
     @property
     def saved(self) -> State:
@@ -222,6 +225,10 @@ class Solver(Registered, ABC):
         By default nothing is checked.
         """
         return anything
+
+    def expected_stream_state(self, shape: tuple[int, int]) -> Check:
+        """Checks for a state from which ``partial_fit`` continues, for weights of this shape."""
+        return expected_online_state(shape, bool(getattr(self, "average", False)))
 
     def handed_on(self, state: State) -> State | None:
         """Warm-start state for the next penalty on the same rows.

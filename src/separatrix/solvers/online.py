@@ -194,7 +194,7 @@ class OnlineRun:
         shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
-        updates = 0
+        updates = seen = 0
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
         for visit in self.objective.source.visits(shuffle):
@@ -202,19 +202,23 @@ class OnlineRun:
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
+                seen += piece.position
                 if stepwise:
                     if piece.updates or look is not None:
                         # Between two passes there is nothing to go on from: no state.
                         at = Step(
-                            self._plain(), {}, rows=changed, updates=piece.updates, ends_pass=False
-                        )
+                            self._plain(), {}, rows=changed, updates=piece.updates,
+                            ends_pass=False, n_visited=seen,
+                        )  # fmt: skip
+                        seen = 0
                         yield at if look is None else at._replace(**look._asdict())
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
         total = None if self.weights.sum is None else self.weights.sum.copy()
         whole = np.concatenate(rows) if len(rows) > 1 else rows[0] if rows else None
-        yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
+        end = self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
+        yield end._replace(n_visited=seen)
 
     def _visit(
         self, visit: Visit, max_updates: int, most_rows: int | None = None

@@ -24,6 +24,7 @@ from ..separation.signed_rows import SignedRows
 from ..solvers import State, Step
 from ..training.loop import Info
 
+PA_I = "passive_aggressive_1"
 MARGIN_ERROR = 1e-6  # relative: allowed difference of margin and radius from the certificate's
 
 
@@ -153,6 +154,25 @@ def mistake_bound_callback(
     margin, mistakes = _proven_here(theory, objective)
     parts = objective.source.parts or 1
     return MistakeBoundCallback(margin, mistakes, batch, W, step, ahead, parts)
+
+
+def passive_aggressive_bound(
+    theory: Any, objective: Objective, W: Array, *, rule: str, C: float
+) -> MistakeBoundCallback:
+    """The callback for passive-aggressive learning from W, if the assumptions of the theory hold.
+
+    With u the separator of margin 1, ``|u| = 1 / gamma``, no row has a loss at u. PA-I makes at
+    most ``max(R^2, 1 / C) |u|^2`` mistakes and PA-II ``(R^2 + 1 / (2 C)) |u|^2`` (Crammer et al.,
+    Online passive-aggressive algorithms, 2006; derived in docs/maths.md). For more than two classes
+    a row moves two weight vectors, and R^2 counts twice. ``(R / gamma)^2`` is the bound of the
+    perceptron.
+    """
+    found = mistake_bound_callback(theory, objective, W, update="online", learning_rate=1.0, l2=0.0)
+    if np.isfinite(found.mistakes):
+        of_rows, of_C = Fraction(found.mistakes), 1 / (Fraction(C) * Fraction(found.margin) ** 2)
+        bound = max(of_rows, of_C) if rule == PA_I else of_rows + of_C / 2
+        found.mistakes = float(np.nextafter(nearest(bound), np.inf))
+    return found
 
 
 def _constant_step(learning_rate: LearningRate) -> float:

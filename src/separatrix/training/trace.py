@@ -192,7 +192,7 @@ class Trace:
         the end of every pass; batch solvers one per iteration. The last has the exact weights
         of the fit.
         """
-        return self._replay(self._objective(X, y, sample_weight, offset)[1])
+        return self.replayed(self._objective(X, y, sample_weight, offset)[1])
 
     def recording(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, max_steps: int = MOST_STEPS
@@ -288,7 +288,8 @@ class Trace:
             )
         return source
 
-    def _replay(self, objective: Objective) -> Iterator[Step]:
+    def replayed(self, objective: Objective) -> Iterator[Step]:
+        """The steps of ``replay``, on the objective of the fit."""
         if not self.n_iter:
             return
         ended = 0

@@ -237,6 +237,8 @@ def _ridge(model: Any) -> Claim:
 
 
 def _own(model: Any) -> Claim:
+    if hasattr(model, "survivors_"):
+        raise _refuse(model, "keep='voted'", "many weight vectors vote, and minimise no objective")
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
     l1 = float(getattr(model, "l1_", getattr(model, "l1", 0.0)))

@@ -75,6 +75,11 @@ def _classifier_of(estimator: Any) -> Any:
         )
     check_is_fitted(clf)
     refuse_own_objective(clf, "diagnose")
+    if hasattr(clf, "survivors_"):
+        raise ValueError(
+            "diagnose judges one weight vector, and with keep='voted' many of them vote: diagnose "
+            "a fit with keep='average'"
+        )
     if getattr(clf, "uses_offset_", False):
         raise ValueError(
             "diagnose compares a fit with others on the same rows, and has no offset for them: "

@@ -4,6 +4,7 @@ from .animation import animate
 from .boundary import BoundaryDisplay
 from .certificate import CertificateDisplay
 from .coefficient import CoefficientDisplay
+from .confidence import ConfidenceDisplay
 from .descent import DescentDisplay
 from .forest import ForestDisplay
 from .history import HistoryDisplay
@@ -16,6 +17,7 @@ __all__ = [
     "BoundaryDisplay",
     "CertificateDisplay",
     "CoefficientDisplay",
+    "ConfidenceDisplay",
     "DescentDisplay",
     "ForestDisplay",
     "HistoryDisplay",

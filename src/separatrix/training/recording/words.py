@@ -15,6 +15,7 @@ from ...solvers import (
     GradientDescent,
     LeastSquares,
     Newton,
+    OnlineRule,
     Rosenblatt,
     Solver,
 )
@@ -183,6 +184,9 @@ class Story:
                 return f"{who} {where}: {self._towards(row)}."
             rest = "only the penalty shrinks the weights" if self.l2 else "nothing changes"
             return f"{who} is on its side, margin {number(margin)}: {rest}."
+        if isinstance(self.solver, OnlineRule):
+            done = "the rule raises its margin" if moved else "it has no loss, and nothing changes"
+            return f"{who}, margin {number(margin)}: {done}."
         if not moved or np.array_equal(self._weights(step - 1), self._weights(step)):
             return f"{who}, margin {number(margin)}, has no slope in its loss: nothing changes."
         return f"{who}, margin {number(margin)}: {self._towards(row)}, as far as its loss is steep."
