@@ -57,6 +57,9 @@ $(INSTALLED)%: $(BIN)/python $(BUILT_FROM)
 	$(PIP) --requirement .venv/needs & $(PIP) --no-deps $(call MODULE,$(LEVELS)) && wait $$!
 	@touch .venv/installed-$* $@
 
+# Tests start many processes, which would otherwise compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One environment for tests and pages: the compiled module is built once for both.
 DEVELOPMENT := $(INSTALLED)docs,test
 

@@ -39,7 +39,7 @@ def counts(structure: Structure, run: bool) -> dict[str, Any]:
         "cycles of files": f"{len(cycles)} {cycles or ''}",
         "files": len(structure.files),
         "longest file": f"{lines[longest]} lines, {longest}",
-        "longest function": f"{length} lines without docstring, {function}",
+        "longest function": f"{length} lines in its body, {function}",
         "numeric constants, by where they are explained": dict(structure.constants()),
         "files to touch for a loss": f"{len(listing)} {listing}",
     }

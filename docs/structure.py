@@ -103,15 +103,13 @@ class Structure:
         return sorted(sorted(each) for each in components(self.imports) if len(each) > 1)
 
     def functions(self) -> list[tuple[int, str]]:
-        """Lines without the docstring, and the name, of every function."""
+        """Lines of the body without the docstring, and the name, of every function."""
         found = []
         for module, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    first = node.body[0]
-                    text = first if ast.get_docstring(node) else None
-                    said = (text.end_lineno or 0) - text.lineno + 1 if text else 0
-                    lines = (node.end_lineno or 0) - node.lineno + 1 - said
+                    body = node.body[1:] if ast.get_docstring(node) else node.body
+                    lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
                     found.append((lines, f"{module}.{node.name}"))
         return sorted(found, reverse=True)
 
@@ -131,6 +129,14 @@ class Structure:
                     place = "docstring" if is_text(after) else "comment" if comment else "nowhere"
                     found[place] += len(names)
         return found
+
+    def length(self, module: str) -> int:
+        """Lines of a file without its docstrings."""
+        length = len(self.files[module].read_text().splitlines())
+        for node in ast.walk(self.trees[module]):
+            if is_text(node) and isinstance(node, ast.Expr):
+                length -= (node.end_lineno or node.lineno) - node.lineno + 1
+        return length
 
     def lines(self) -> dict[str, Counter[str]]:
         """Number of lines of every package by kind: code, docstring, comment or blank."""

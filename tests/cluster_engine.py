@@ -15,7 +15,7 @@ from separatrix.rows import CsrRows, rows_of
 
 
 class HereEngine(Engine):
-    """Parts on so many workers that are none; what is asked travels pickled, and what is said.
+    """Workers that are this process; requests and answers are pickled on their way.
 
     ``lost`` are the numbers of parts that are gone before the next sum.
     """

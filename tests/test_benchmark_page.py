@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from benchmarks import page
+from benchmarks import chart, page
+
+README = page.DOCS.parent / "README.md"
 
 
 def work(name, low, high, *, holds=True):
@@ -41,6 +44,26 @@ def test_the_page_tells_what_the_file_says_and_nothing_else():
     reported = page.PAGE.read_text().split(page.BEGIN)[1].split(page.END)[0]
     expected = "\n".join(page.lines(json.loads(page.KEPT.read_text())))
     assert reported.strip() == expected.strip(), "run: python -m benchmarks.page"
+
+
+def test_the_chart_and_the_table_of_the_readme_have_the_ratios_of_the_file():
+    works = chart.contests(json.loads(page.KEPT.read_text()))
+    assert chart.CHART.read_text() == chart.chart(works), "run: python -m benchmarks.chart"
+    ratios = dict(works)
+    rows = re.findall(r"^\|.*\(`([\w-]+)`\) \|.*\| ([\d.]+) \|$", README.read_text(), re.M)
+    assert len(rows) == 10
+    for name, ratio in rows:
+        assert ratio == f"{ratios[name]:.{1 if ratios[name] >= 1.0 else 2}f}", name
+
+
+def test_bars_are_as_long_as_ratios_on_a_logarithmic_axis():
+    picture = chart.chart([("four", 4.0), ("sixteen", 16.0), ("half", 0.5), ("beyond", 1e9)])
+    wide = [float(each) for each in re.findall(r'width="([\d.]+)" height="10"', picture)]
+    assert wide[1] == pytest.approx(2.0 * wide[0], abs=0.1)
+    assert wide[2] == pytest.approx(wide[0] / 2.0, abs=0.1)
+    assert wide[3] == pytest.approx(3.0 * wide[0], abs=0.1)  # up to the end of the axis
+    assert picture.count(chart.SLOWER) == 1
+    assert "faster in 3 of 4 works" in picture
 
 
 def test_wins_losses_and_what_is_open_are_counted(stored):

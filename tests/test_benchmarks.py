@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("only_what_is_always_there")
 # ---- every workload ------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_workload_runs(name):
     with warnings.catch_warnings():

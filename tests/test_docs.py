@@ -300,7 +300,7 @@ def test_the_citation_is_of_this_version():
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 100
 
 
 def test_every_picture_has_a_file_of_its_own():

@@ -65,7 +65,7 @@ def test_a_small_package_is_counted_right(small_package):
     assert small_package.cycles() == [["small.upper.a", "small.upper.b"]]
     assert small_package.constants() == {"nowhere": 2}
     assert small_package.lines()["upper"] == {"docstring": 2, "code": 7}
-    assert small_package.functions() == [(2, "small.upper.b.f")]
+    assert small_package.functions() == [(1, "small.upper.b.f")]
 
 
 def test_the_picture_has_every_package_and_import_of_a_small_package(small_package):
@@ -77,6 +77,14 @@ def test_the_picture_has_every_package_and_import_of_a_small_package(small_packa
 
 def test_no_files_import_each_other(structure):
     assert structure.cycles() == []
+
+
+def test_files_and_functions_are_short():
+    """Docstrings do not count, nor do the parameters of a function."""
+    structure = layers.Structure(layers.PACKAGE)
+    lines = {module: structure.length(module) for module in structure.files}
+    assert {module: n for module, n in lines.items() if n > 350} == {}
+    assert [(n, function) for n, function in structure.functions() if n > 70] == []
 
 
 def test_the_walks_begin_at_fit_and_end_in_the_package_of_the_loops():

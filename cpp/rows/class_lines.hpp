@@ -30,7 +30,7 @@ inline SEPARATRIX_INLINE void each_pair(const CsrRows<Value, Index>& rows, int64
   if (t < end) one(double(rows.data[t]), int64_t(rows.indices[t]));
 }
 
-// out[0 .. kPieces vectors) = x . lines: those of some classes. The sum over odd places and that
+// out[0 .. kPieces vectors) = x . lines, of some classes. The sum over odd places and that
 // over even ones are two chains, added at the end: the bits are those of every level.
 template <int kPieces, class Rows>
 [[gnu::noinline]] void line_products(const Rows& rows, int64_t i, const double* lines,

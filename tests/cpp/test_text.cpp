@@ -19,7 +19,7 @@ void check(bool holds, const std::string& what) {
   if (!holds) std::printf("%s\n", what.c_str());
 }
 
-// Beside strtod, of all lengths of digits and powers of ten.
+// Against strtod, with all numbers of digits and powers of ten.
 void test_decimals() {
   for (int digits = 1; digits < 25; ++digits) {
     for (int power = -345; power < 320; power += 7) {

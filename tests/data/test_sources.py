@@ -94,7 +94,7 @@ SOLVERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("loss", "solver"), SOLVERS, ids=str)
 def test_every_solver_finds_the_minimum_of_these_rows(loss, solver, weighted):

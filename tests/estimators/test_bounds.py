@@ -1,4 +1,4 @@
-"""LinearClassifier(bounds=..., monotone=...): the minimum, its proof, and exact bounds."""
+"""LinearClassifier(bounds=...): the minimum, its proof, and exact bounds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from bounded_problems import ORACLE, Problem, drawn, losses
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -25,74 +26,6 @@ from separatrix import (
     LinearClassifierCV,
     ProximalNewton,
 )
-
-ORACLE = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 100_000, "maxcor": 50}
-
-
-def losses(name, m):
-    """Values and slopes of a loss of margins."""
-    if name.endswith("logistic"):
-        return np.logaddexp(0.0, -m), -1.0 / (1.0 + np.exp(np.minimum(m, 700.0)))
-    lack = 1.0 - m if name == "squared" else np.maximum(1.0 - m, 0.0)
-    return lack**2, -2.0 * lack
-
-
-class Problem:
-    """``mean loss + sum of p (l1 |s w| + l2 (s w)^2)`` of two classes, s the scales."""
-
-    def __init__(self, X, y, name="logistic", l1=0.0, l2=0.0, c=None, p=1.0, scale=1.0):
-        self.sign = np.where(y == np.max(y), 1.0, -1.0)
-        c = np.ones(len(y)) if c is None else c
-        self.share, self.X, self.name = c / c.sum(), X, name
-        self.l1 = l1 * p * scale * np.ones(X.shape[1])
-        self.l2 = l2 * p * scale**2 * np.ones(X.shape[1])
-
-    def value(self, w, b):
-        X, w = self.X.astype(np.longdouble), w.astype(np.longdouble)
-        mean = self.share @ losses(self.name, self.sign * (X @ w + b))[0]
-        return float(mean + self.l1 @ np.abs(w) + self.l2 @ w**2)
-
-    def slope(self, w, b):
-        """Derivative of the smooth part, the bias last."""
-        slopes = self.share * self.sign * losses(self.name, self.sign * (self.X @ w + b))[1]
-        return np.append(self.X.T @ slopes + 2.0 * self.l2 * w, slopes.sum())
-
-    def least(self, low, high, intercept=True):
-        """The minimum by another solver; weights are differences of two that are not negative."""
-        d, unit = self.X.shape[1], np.sqrt(np.mean(self.X**2, axis=0)) + 1e-12
-        low, high = (np.broadcast_to(ends, d) * unit for ends in (low, high))
-
-        def split(v):
-            w, b = (v[:d] - v[d:-1]) / unit, v[-1]
-            slope = self.slope(w, b)
-            value, _ = losses(self.name, self.sign * (self.X @ w + b))
-            absolute = self.l1 @ ((v[:d] + v[d:-1]) / unit)
-            gradient = np.concatenate([
-                (slope[:-1] + self.l1) / unit, (self.l1 - slope[:-1]) / unit,
-                slope[-1:] * intercept,
-            ])  # fmt: skip
-            return self.share @ value + self.l2 @ w**2 + absolute, gradient
-
-        ends = [*zip(np.maximum(low, 0.0), np.maximum(high, 0.0), strict=True)]
-        ends += [*zip(np.maximum(-high, 0.0), np.maximum(-low, 0.0), strict=True)]
-        ends.append((None, None) if intercept else (0.0, 0.0))
-        start = np.array([max(least or 0.0, 0.0) for least, _ in ends])
-        found = minimize(split, start, jac=True, method="L-BFGS-B", bounds=ends, options=ORACLE)
-        return found.fun
-
-
-def drawn(seed):
-    """Rows with duplicated, constant and badly scaled features, and bounds for their weights."""
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(5, 120)), int(rng.integers(1, 14))
-    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-2, 3, d) + rng.standard_normal(d)
-    if d > 2:
-        X[:, 1], X[:, 2] = X[:, 0], 3.0
-    y = (X @ rng.standard_normal(d) + rng.standard_normal(n) > 0.0).astype(int)
-    y[:2] = 0, 1
-    low = np.where(rng.random(d) < 0.4, -rng.random(d), 0.0)
-    high = low + rng.random(d) * rng.choice([0.0, 1.0, 10.0], d)
-    return rng, X, y, rng.random(n) + 0.1, low, high
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -290,117 +223,6 @@ def test_more_classes_have_the_same_bounds_for_each(name, l2):
 
 
 # ---- monotone ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("name", ["logistic", "squared_hinge", "squared"])
-@pytest.mark.sampled(10)
-def test_weights_in_order_reach_the_minimum_of_another_solver(seed, name):
-    """There, the weights of the chain are sums of steps that are not negative."""
-    rng, X, y, c, _, _ = drawn(seed)
-    X = np.column_stack([X, rng.standard_normal((len(X), 2))])
-    d, l2, low = X.shape[1], (1e-4, 1e-2, 1.0)[seed % 3], (-np.inf, 0.0, -0.1, -np.inf)[seed % 4]
-    chain = rng.permutation(d)[: max(2, d // 2)].tolist()
-    clf = LinearClassifier(
-        name, l2=l2, monotone=[(chain[::-1], "decreasing")],
-        bounds=(dict.fromkeys(chain, low), None), standardize=bool(seed % 2), tol=1e-10,
-    ).fit(X, y, sample_weight=c)  # fmt: skip
-    w = clf.coef_[0]
-    assert clf.stop_ == "optimal"
-    assert np.all(np.diff(w[chain]) >= 0.0)
-    assert w[chain[0]] >= low
-    scale = clf.scale_ if seed % 2 else 1.0
-    problem = Problem(X, y, name, 0.0, l2, c, scale=scale)
-    assert clf.objective_ == pytest.approx(problem.value(w, clf.intercept_[0]), rel=1e-11)
-    T = np.eye(d + 1)
-    for place, j in enumerate(chain):
-        T[j, chain[:place]] = 1.0
-    T /= np.sqrt(np.sum((np.append(np.sqrt(np.mean(X**2, axis=0)), 1.0)[:, None] * T) ** 2, axis=0))
-    ends = [(None, None)] * (d + 1)
-    for place, j in enumerate(chain):
-        ends[j] = (0.0, None) if place else (low / T[j, j], None)
-
-    def value(q):
-        v = T @ q
-        mean = problem.share @ losses(name, problem.sign * (X @ v[:-1] + v[-1]))[0]
-        return mean + problem.l2 @ v[:-1] ** 2, T.T @ problem.slope(v[:-1], v[-1])
-
-    start = np.zeros(d + 1)
-    found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=ends, options=ORACLE)
-    assert clf.objective_ <= found.fun + 1e-9 * (1.0 + found.fun)
-    assert clf.objective_ - clf.gap_ <= found.fun * (1.0 + 1e-12)
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(3)
-    size, grade = rng.choice(["S", "M", "L", "XL"], 300), rng.integers(1, 6, 300)
-    effect = {"S": 0.0, "M": 1.5, "L": 1.0, "XL": 3.0}
-    score = np.array([effect[s] for s in size]) - 1.5 + 0.3 * rng.standard_normal(300)
-    frame = pd.DataFrame({
-        "size": size, "grade": pd.Categorical(grade), "member": rng.choice(["no", "yes"], 300),
-        "age": rng.random(300) * 50.0,
-    })  # fmt: skip
-    return frame, (rng.random(300) < 1.0 / (1.0 + np.exp(-score))).astype(int)
-
-
-def weights_by_name(clf):
-    return dict(zip(clf.coef_names_, clf.coef_[0], strict=True))
-
-
-def test_categories_are_in_the_given_order(table):
-    frame, y = table
-    order = ["S", "M", "L", "XL"]
-    clf = LinearClassifier(monotone={"size": order}, bounds={"age": (0, 0.001)}).fit(frame, y)
-    found = weights_by_name(clf)
-    levels = [found[f"size_{value}"] for value in order]
-    assert clf.stop_ == "optimal"
-    assert levels == sorted(levels)
-    assert levels[1] == levels[2]  # the data has them the other way round
-    assert 0.0 <= found["age"] <= 0.001
-    down = weights_by_name(LinearClassifier(monotone={"grade": "decreasing"}).fit(frame, y))
-    grades = [down[f"grade_{value}"] for value in range(1, 6)]
-    assert grades == sorted(grades, reverse=True)
-    ordered = frame.assign(size=pd.Categorical(frame["size"], categories=order, ordered=True))
-    same = LinearClassifier(monotone={"size": "increasing"}, bounds={"age": (0, 0.001)})
-    np.testing.assert_array_equal(same.fit(ordered, y).coef_, clf.coef_)
-
-
-def test_of_two_categories_one_has_a_feature(table):
-    frame, y = table
-    yes = {}
-    for order in (["no", "yes"], ["yes", "no"]):
-        clf = LinearClassifier(monotone={"member": order}).fit(frame, y)
-        yes[order[0]] = weights_by_name(clf)["member_yes"]
-    free = weights_by_name(LinearClassifier().fit(frame, y))["member_yes"]
-    assert yes["no"] >= 0.0 >= yes["yes"]
-    assert 0.0 in yes.values()
-    assert max(yes.values(), key=abs) == pytest.approx(free, abs=0.05)
-
-
-def test_files_are_as_frames(table, tmp_path):
-    frame, y = table
-    frame.assign(y=y, grade=[f"g{value}" for value in frame["grade"]]).to_csv(
-        tmp_path / "t.csv", index=False
-    )
-    source = separatrix.read(tmp_path / "t.csv", target="y")
-    monotone = {"size": ["S", "M", "L", "XL"]}
-    clf = LinearClassifier(monotone=monotone, bounds={"grade": (-0.1, None)}, standardize=True)
-    clf.fit(source)
-    found = weights_by_name(clf)
-    levels = [found[f"size_{value}"] for value in monotone["size"]]
-    assert clf.stop_ == "optimal"
-    assert levels == sorted(levels)
-    assert min(found[f"grade_g{value}"] for value in range(1, 6)) >= -0.1
-    with pytest.raises(ValueError, match="words without an order"):
-        LinearClassifier(monotone={"size": "increasing"}).fit(source)
-    with pytest.raises(ValueError, match="without its category 'XL'"):
-        LinearClassifier(monotone={"size": ["S", "M", "L"]}).fit(source)
-    with pytest.raises(ValueError, match="'age', which is no column with a feature for each"):
-        LinearClassifier(monotone={"age": "increasing"}).fit(source)
-
-
-# ---- parameters --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

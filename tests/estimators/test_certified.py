@@ -19,6 +19,7 @@ from separatrix import ArraySource, GradientDescent, LinearClassifier, LinearCla
 
 @quiet
 @pytest.mark.parametrize("kind", predictions.KINDS)
+@pytest.mark.sampled(4)
 def test_bounds_contain_the_exact_minimum(kind):
     decided = [share_decided(seed, kind) for seed in range(6)]
     assert np.mean(decided) > 0.05
@@ -94,6 +95,7 @@ def test_bounds_are_attained_where_only_the_penalty_curves_the_objective():
 @quiet
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "one_vs_rest_logistic"])
 @pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.sampled(4)
 def test_a_fit_that_certifies_rows_has_the_labels_of_the_minimum(loss, k):
     loss = f"one_vs_rest_{loss}" if (loss, k) == ("hinge", 3) else loss
     for seed in range(6):

@@ -40,7 +40,7 @@ SMOOTH = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("loss", "solver"), SMOOTH, ids=str)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_batch_solver_reaches_the_minimum_and_proves_it(loss, solver, sparse):

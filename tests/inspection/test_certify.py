@@ -52,7 +52,7 @@ TWO_ONLY = [
 ]
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     ("model", "k"), [(m, k) for k in (2, 3) for m in SMOOTH] + [(m, 2) for m in TWO_ONLY], ids=str

@@ -23,7 +23,7 @@ from separatrix import (
 )
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("cause", "case"), FIRST)
 def test_it_comes_first_and_its_line_mends_it(cause, case):
     check(cause, *case())

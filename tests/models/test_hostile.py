@@ -34,6 +34,7 @@ def test_the_oracle_signs_as_save_does(corpus, tmp_path):
 
 
 @pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.sampled(3)
 def test_any_change_of_bytes_is_found(name, corpus, tmp_path):
     raw, path, draw = corpus[name], tmp_path / "model.sep", random.Random(name)
     for number in range(MUTATIONS):

@@ -73,6 +73,7 @@ BATCH = [
 @both
 @every_weight
 @pytest.mark.parametrize(("loss", "solver"), BATCH, ids=str)
+@pytest.mark.sampled(16)
 def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
     there, here = objectives(kind, loss, k, weighted)
     stop = Stop(max_iter=500, tol=1e-10)

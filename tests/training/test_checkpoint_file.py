@@ -54,6 +54,7 @@ def test_what_is_packed_is_the_same_again():
             packed(wrong)
 
 
+@pytest.mark.slow
 def test_every_byte_that_is_lost_or_changed_is_noticed(tmp_path):
     file = CheckpointFile(tmp_path / "run")
     file.write({"a": np.arange(4.0), "b": 1})

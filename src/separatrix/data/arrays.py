@@ -116,6 +116,10 @@ class ArraySource(InBlocks):
     def row_bytes(self) -> float:
         return self.stored.row_bytes
 
+    @property
+    def start_bytes(self) -> float:
+        return self.stored.start_bytes
+
     def approximate_mean(self) -> Array | None:
         """Mean of a few rows spread over the data; None for sparse rows."""
         if self.storage == "csr":

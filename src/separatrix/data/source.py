@@ -106,6 +106,11 @@ class Source(ABC):
         return 8.0 * self.n_features
 
     @property
+    def start_bytes(self) -> float:
+        """Bytes of rows that could be read while a sum over them is started."""
+        return 0.0
+
+    @property
     def row_values(self) -> float:
         """Values stored in a row, on average."""
         return float(self.n_features)

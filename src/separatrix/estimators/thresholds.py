@@ -19,7 +19,7 @@ SELECTION_PRODUCTS = 5e7
 SELECTION_READS = 12
 
 # Rows are left out without fits while square matrices have this many variables: the features and
-# the bias, times the classes of a joint loss. Dense copies of the rows have at most so many values,
-# 2 GB; beyond, leave_one_out asks for a sample.
+# the bias, times the classes of a joint loss. Dense copies of the rows have at most this many,
+# 2 GB of values; beyond, leave_one_out asks for a sample.
 # Measured: no speed, memory is bounded.
 LEFT_OUT_VARIABLES, LEFT_OUT_VALUES = 2000, 1 << 28

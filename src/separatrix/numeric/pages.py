@@ -18,5 +18,5 @@ def pages(size: int) -> AnyArray:
 
 
 def check_room(size: int) -> None:
-    """OSError if the system would not give this process so many more bytes."""
+    """OSError if the system would not give this process that many more bytes."""
     mmap.mmap(-1, size).close()

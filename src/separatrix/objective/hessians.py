@@ -77,6 +77,9 @@ def assemble_hessian(
     If the loss does not change when all scores are shifted together, the blocks of a class sum to
     0, and its diagonal block follows from the others.
     """
+    if k == 1:
+        entry = curvature(0, 0)
+        return np.zeros((d, d)) if entry is None else products(entry)
     hessian = np.zeros((k * d, k * d))
     for a in range(k):
         for b in range(a + shifts, k):

@@ -39,6 +39,11 @@ class Rows(ABC):
         """Whether threads may share the blocks of a sum."""
         return True
 
+    @property
+    def start_bytes(self) -> float:
+        """Bytes of rows that could be read while a sum over them is started."""
+        return 0.0
+
     def keep(self, *values: AnyArray | None) -> None:  # noqa: B027 (most storages do nothing)
         """Announce labels and weights that will accompany the rows, and will not change."""
 

@@ -98,6 +98,10 @@ class StandardizedRows(Rows):
     def on_threads(self) -> bool:
         return self.given.on_threads
 
+    @property
+    def start_bytes(self) -> float:
+        return self.given.start_bytes
+
     def keep(self, *values: AnyArray | None) -> None:
         self.given.keep(*values)
 

@@ -114,7 +114,7 @@ def _row_curvature(objective: Objective, some: InMemory) -> tuple[float, float]:
 
 
 def _suits_interior_point(objective: Objective) -> bool:
-    """Whether a squared hinge has so many rows at its kink that an interior point is faster.
+    """Whether an interior point is faster, as many rows are at the kink of a squared hinge.
 
     On nearly separable rows second derivatives jump there, and gradients need hundreds of reads if
     the penalty is weak; about twenty systems solve it for any penalty. The curvature along a row,

@@ -286,9 +286,11 @@ def warm_start_on_sample(
         if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
             return W, at
         W = np.zeros_like(W)  # from so far away there is no way back
-    too_many = sample is not None and sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows
+    source = objective.source
+    quick = source.n_rows * source.row_bytes <= source.start_bytes  # as quick as any sample
+    too_many = sample is not None and sample.source.n_rows > SMALL_SAMPLE * source.n_rows
     # With more weights than rows, a sample of many classes has hardly a loss at its minimum.
-    if sample is None or too_many or W.size > sample.source.n_rows:
+    if sample is None or too_many or quick or W.size > sample.source.n_rows:
         return W, _at_zeros(objective)
     noise = W.shape[1] / sample.source.n_rows
     run = LBFGSRun.start(solver, sample, W)

@@ -177,6 +177,7 @@ def test_three_rows_without_l2(capsys):
     assert "least populated" not in err
 
 
+@pytest.mark.slow
 def test_a_rare_class_gets_fewer_folds_and_no_warning(capsys):
     few(*"aaaaaaaabbb")
     code, found = output(capsys, "path", "small.csv", "-t", "kind", "--values", "2")

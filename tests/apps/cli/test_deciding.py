@@ -131,6 +131,7 @@ def test_evaluate_tries_another_threshold(folder, capsys):
     assert (folder / "m.sep").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_score_of_the_hinge(folder, capsys):
     assert run([*FIT, "--loss", "hinge", "--threshold", "-0.5"]) == 0
     assert "its score w·x + b is at least -0.5" in " ".join(capsys.readouterr().out.split())

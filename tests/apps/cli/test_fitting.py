@@ -71,6 +71,7 @@ def test_the_word_none_is_not_missing(folder, capsys):
     assert found["data"]["missing"] == {"colour": 2, "size": 1}
 
 
+@pytest.mark.slow
 def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys):
     table = flowers()
     out = held_out_rows(len(table))
@@ -223,6 +224,7 @@ def test_zeros_that_are_not_proven_are_reported(folder, capsys):
     assert "3 weigh 0 here, which is not proven." in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_dates_are_reported_and_the_advice_works(folder, capsys):
     table = flowers()
     days = pd.date_range("2020-01-01", periods=len(table)).astype(str)

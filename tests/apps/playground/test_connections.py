@@ -6,6 +6,7 @@ import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from conftest import quiet
 from playground_page import TOKEN
 
@@ -43,6 +44,7 @@ def closed(connection):
     return True
 
 
+@pytest.mark.slow
 def test_requests_that_are_half_sent_block_no_other(port, monkeypatch):
     monkeypatch.setattr(module, "MOST_READ_SECONDS", 600.0)
     waiting = [connected(port, head(port)[:40]) for _ in range(50)]

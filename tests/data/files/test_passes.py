@@ -123,7 +123,7 @@ SPLIT, WEIGHTED = {"validation": 0.3}, {"weight": "weight"}
 HASHED, SINGLE = {"categorical": "hash"}, {"dtype": "float32"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(  # every pair of options
     ("block_rows", "options", "more"),
     [
@@ -159,7 +159,7 @@ def test_lines_are_counted_only_for_errors(tmp_path, monkeypatch):
     assert not asked
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", [True, False])
 @pytest.mark.parametrize(
     "options", [{}, {"class_weight": {"no": 3.0, "yes": 1.0}}, {"fit_intercept": False}]
@@ -197,6 +197,7 @@ def test_standardize_takes_no_pass_more(tmp_path, passes, words, options):
         assert scale == pytest.approx(np.sqrt(np.average((x - mean) ** 2, weights=weight)))
 
 
+@pytest.mark.slow
 def test_folds_are_standardised_without_a_pass_more(tmp_path, passes):
     path, found = written(tmp_path, words=False), []
     for standardize in (False, True):

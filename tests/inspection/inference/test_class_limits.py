@@ -154,6 +154,7 @@ def test_rows_of_one_label_drop_out(covariance):
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sampled(2)
 def test_small_random_tables(seed):
     """Signs as linear programs, estimates, errors and ends as nearly unpenalised fits."""
     rng = np.random.default_rng(seed)
@@ -229,6 +230,7 @@ def test_errors_are_those_of_each_row_among_its_rivals(reference):
     close(found.cov[np.ix_(at, at)], np.linalg.inv(negative(best, False)), 1e-8)
 
 
+@pytest.mark.slow
 def test_any_form_of_the_rows_has_the_same_limits():
     X, y, _ = with_rare(82, n=120)
     X[:, :2] = np.where(np.random.default_rng(1).random((120, 2)) < 0.3, 0.0, X[:, :2])
@@ -254,6 +256,7 @@ def assert_same(found, expected, order=(0, 1)):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
+@pytest.mark.sampled(2)
 def test_units_do_not_matter(scale):
     X, y, _ = with_rare(9)
     expected = inference(fit(X, y), X, y)

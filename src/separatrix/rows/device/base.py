@@ -27,6 +27,7 @@ from .kernels import THREADS, WARP, CudaKernel
 from .losses import MARGINS, KernelLoss, kernel_loss
 from .own_losses import summed, takes_device_arrays
 from .residents import Residents
+from .thresholds import START_BYTES
 from .tiled import TiledRows
 from .values import DeviceValues
 from .vectors import DeviceVectors
@@ -38,6 +39,7 @@ class DeviceRows(TiledRows):
     """Rows with an offset: set by offset.py, which imports this file."""
     compiled = True  # a value and gradient of all rows needs no blocks
     on_threads = False  # the device is the only worker
+    start_bytes = START_BYTES
 
     def __init__(self, device: Device, residents: Residents | None = None) -> None:
         super().__init__(device)

@@ -21,7 +21,7 @@ INSTALL = (
 
 FLOAT32, BFLOAT16 = 0, 14  # CUDA_R_32F and CUDA_R_16BF
 COMPUTE_FLOAT32 = 68  # CUBLAS_COMPUTE_32F
-HOST_TO_DEVICE, SMALL_COPY = 1, 1 << 16  # cudaMemcpyHostToDevice; bytes
+HOST_TO_DEVICE, SMALL_COPY = 1, 8 << 20  # cudaMemcpyHostToDevice; bytes
 USED: dict[int, Cuda] = {}
 
 

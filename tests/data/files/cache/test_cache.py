@@ -130,6 +130,7 @@ def test_no_cut_file_is_believed(tmp_path):
         assert DecodedCache.open(tmp_path, IDENTITY) is None
 
 
+@pytest.mark.slow
 def test_no_changed_byte_is_believed(tmp_path):
     blocks = dense_blocks(count=2, rows=5, weighted=True)
     write(tmp_path, blocks)

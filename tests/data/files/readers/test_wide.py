@@ -42,7 +42,7 @@ def calls(work):
     return sum(entry.callcount for entry in profile.getstats())
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "words"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_calls_grow_with_the_number_of_columns(tmp_path, monkeypatch, kind, suffix):

@@ -63,7 +63,7 @@ function means(X, of, count) {
   });
 }
 
-// At most so many different rows, in their order.
+// At most this many different rows, in their order.
 function differentRows(points, most) {
   const found = new Map();
   for (const [u, v] of points) {
