@@ -71,7 +71,7 @@ def test_the_whole_page_is_one_file_that_loads_nothing():
     (given, data), (_, script) = parts.scripts
     assert given == {"type": "application/json", "id": "shipped"}
     assert json.loads(data) == {"presets": {NASTY: []}}
-    assert set(parts.addresses) == {"data:,", "descent"}  # the latter is shown by a server
+    assert set(parts.addresses) == {"data:,"}
     assert hashed(script) in policy_of(text)
     assert "connect-src 'self'" in policy_of(text)
     with pytest.raises(ValueError, match="no content security policy"):
@@ -113,6 +113,19 @@ def test_modules_of_folders_are_found_and_generators_exported():
     assert 'const { c } = modules["c.js"];' in script
     assert "return { each };" in script
     assert "comment" not in script
+
+
+def test_indentation_is_left_out_and_lines_stay():
+    assert joined({"main.js": "a(\n  b, // c\n  // d\n);\n"}).endswith(
+        "(() => {\na(\nb, // c\n\n);\n\nreturn {  };\n})();\n"
+    )
+
+
+def test_no_text_of_the_page_has_two_lines():  # its indentation would be lost
+    for name, path in page.files().items():
+        if name.endswith(".js"):
+            for line in path.read_text().splitlines():
+                assert line.count("`") % 2 == 0, (name, line)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,14 @@ def test_an_enclosed_number(lower, upper, words):
 
 @pytest.mark.parametrize(
     ("bound", "words"),
-    [(51.00001, "51"), (51.9, "51"), (9999.5, "9999"), (12341.0, "1.235e+04"), (1e16, "1e+16")],
+    [
+        (1.04, "1 mistake"),
+        (51.00001, "51 mistakes"),
+        (51.9, "51 mistakes"),
+        (9999.5, "9999 mistakes"),
+        (12341.0, "1.235e+04 mistakes"),
+        (1e16, "1e+16 mistakes"),
+    ],
 )
 def test_the_most_mistakes_are_never_rounded_down(bound, words):
     assert most(bound) == words

@@ -25,12 +25,10 @@ IMPORT = re.compile(
 )
 EXPORT = re.compile(r"^export (?=(?:async function|function\*?|const|class) (\w+))", re.MULTILINE)
 STYLE = re.compile(r'<link rel="stylesheet" href="static/([\w-]+\.css)">')
-ELSEWHERE = re.compile(r'<nav class="server python">.*?</nav>', re.DOTALL)
-"""Links to pages that need a server."""
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 SCRIPT = '<script type="module" src="static/main.js"></script>'
-COMMENT = re.compile(r"^ *//.*$", re.MULTILINE)
-"""Lines that are only comments: their place stays, so that errors have the numbers of lines."""
+UNUSED = re.compile(r"^ +(?://.*$)?|^//.*$", re.MULTILINE)
+"""Indentation, and lines that are only comments: lines stay, so that errors have their numbers."""
 LEFT_OVER = re.compile(
     r"^\s*(?:import|export)\b|\bimport\s*\(|\bimport\.meta\b|<!--|</script", re.M
 )
@@ -50,9 +48,7 @@ def _page(kind: str, data: dict[str, Any]) -> str:
     """The page with a piece of data, which its script finds by this id."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in files().items()}
     script = joined(texts)
-    page = texts["index.html"]
-    if kind == "saved":
-        page = ELSEWHERE.sub("", page)
+    page = UNUSED.sub("", texts["index.html"])
     if SCRIPT not in page or "</body>" not in page:
         raise ValueError(f"index.html: expected {SCRIPT} and the end of the body")
     styles = [texts[name] for name in STYLE.findall(page)]
@@ -100,7 +96,7 @@ def joined(texts: Mapping[str, str], first: str = "main.js") -> str:
 
 def _wrapped(name: str, text: str) -> str:
     exported = EXPORT.findall(text)
-    text = COMMENT.sub("", text)
+    text = UNUSED.sub("", text)
     body = EXPORT.sub("", IMPORT.sub(lambda found: _taken(name, found), text))
     if found := LEFT_OVER.search(body):
         line = body.count("\n", 0, found.start() + 1) + 1

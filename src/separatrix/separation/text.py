@@ -52,7 +52,7 @@ def _opening(found: Proof) -> str:
 
 def _separable(found: Proof, margin: Margin) -> list[str]:
     bound = mistake_bound(found.signed, margin.lower)
-    mistakes = "finitely many" if bound == inf else f"at most {most(bound)}"
+    mistakes = "finitely many mistakes" if bound == inf else f"at most {most(bound)}"
     pinned = f", determined by {len(margin.ids)} row{'s' * (len(margin.ids) != 1)}"
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
@@ -60,7 +60,7 @@ def _separable(found: Proof, margin: Margin) -> list[str]:
         f"{what}. The largest margin of any (w, b) of norm 1 is "
         f"{enclosed(margin.lower, margin.upper)}{pinned if margin.known else ''}; the longest row "
         f"{_row(found)} has length {found.signed.radius:.6g}.",
-        f"So the online perceptron makes {mistakes} mistakes from zero with a constant step, "
+        f"So the online perceptron makes {mistakes} from zero with a constant step, "
         "and a logistic fit without penalty does not exist: its weights grow forever.",
     ]
 
@@ -76,11 +76,11 @@ def enclosed(lower: float, upper: float, digits: int = 6) -> str:
 
 
 def most(bound: float) -> str:
-    """An upper bound on the number of mistakes, never rounded down."""
+    """An upper bound on the number of mistakes, never rounded down: ``51 mistakes``."""
     whole = floor(bound)
     if whole < 10**4:
-        return str(whole)
-    return f"{float(Context(4, ROUND_CEILING).create_decimal(whole)):.4g}"
+        return f"{whole} mistake{'s' * (whole != 1)}"
+    return f"{float(Context(4, ROUND_CEILING).create_decimal(whole)):.4g} mistakes"
 
 
 def _row(found: Proof) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
+import engine_reference
 import numpy as np
 import pytest
 from conftest import quiet
@@ -33,6 +35,15 @@ def test_every_step_is_that_of_the_library(evaluate):
 
 def test_whole_numbers_agree_bit_for_bit(evaluate):
     assert compare_all(0, 60, evaluate, whole=True)["whole runs, bit for bit"] > 50
+
+
+def test_whole_numbers_agree_with_plain_fractions_bit_for_bit(evaluate):
+    asked, seen = [engine_reference.problem(seed) for seed in range(90)], Counter()
+    for one, answer in zip(asked, evaluate(asked), strict=True):
+        engine_reference.compare(one, answer, seen)
+    assert min(seen[name] for name in engine_reference.METHODS) > 60
+    assert min(seen["votes"], seen["averages"], seen["no mistakes"]) > 5
+    assert seen["cycle"] > 0
 
 
 def arrays(points):

@@ -66,7 +66,7 @@ def test_every_method_runs_from_a_file(opened, name):
 def test_views_questions_and_a_race_from_a_file(opened):
     page = opened()
     assert text(page, "verdict").startswith("Separable: margin 0.243;")
-    assert not page.is_visible("nav")
+    assert page.is_visible("#open-curve")
     until(page, "document.querySelectorAll('#weight-view .bands path').length > 1")
     assert "bound: 51" in page.text_content("#updates-view")
     page.click("#ask-stop")
@@ -160,6 +160,9 @@ def test_a_run_that_overflows_is_readable(opened):
     page.click("#last")
     assert "ended: diverged" in text(page, "state")
     assert text(page, "message") == ""
+    page.click("#first")
+    page.click("#step")
+    assert "- 100000 gradient" in text(page, "arithmetic")
 
 
 def test_two_hundred_random_actions(opened):

@@ -17,6 +17,8 @@ from playground_server import serving
 
 from separatrix import KernelPerceptron, Perceptron, datasets
 from separatrix.apps.cli.app import run
+from separatrix.page import files
+from separatrix.page.document import joined
 from separatrix.training.recording.schema import recording_schema
 
 pytestmark = quiet
@@ -299,15 +301,18 @@ def test_a_wrong_recording_is_refused_in_words(opened):
     shows(page, 'recording.steps.mistakes[1] is "none"; expected number or null')
 
 
-def test_the_page_refuses_what_another_checker_refuses(opened):
-    page = opened(path="descent")  # whose policy allows a module
+def test_the_page_refuses_what_another_checker_refuses(chromium):
+    texts = {name: path.read_text() for name, path in files().items()}
+    page = chromium.new_page()
+    page.evaluate(
+        f'{joined(texts, "schema.js")}; globalThis.compiled = modules["schema.js"].compiled; 1'
+    )
     X, y = datasets.logic("and")
     good = Perceptron(2, shuffle=False).fit(X, y).trace_.recording(X, y).to_dict()
     all_ = [good, *broken_recordings(good, 300)]
     schema = recording_schema()
     found = page.evaluate(
-        """async ([schema, values]) => {
-            const { compiled } = await import('/static/schema.js');
+        """([schema, values]) => {
             const check = compiled(schema);
             return values.map((value) => check(value, 'recording') === null);
         }""",
@@ -317,3 +322,4 @@ def test_the_page_refuses_what_another_checker_refuses(opened):
     assert found == [other.is_valid(one) for one in all_]
     assert found[0]
     assert not all(found)
+    page.close()

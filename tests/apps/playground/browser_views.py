@@ -261,7 +261,8 @@ def test_the_verdict_names_rows_and_where_hulls_meet(opened):
 
 
 def descent(opened, way="light"):
-    page = opened(way, path="descent")
+    page = opened(way)
+    page.click("#open-curve")
     settled(page)
     return page
 
@@ -269,17 +270,19 @@ def descent(opened, way="light"):
 @pytest.mark.parametrize(
     ("example", "words"),
     [("x^2, step 0.1", "the minimum"), ("x^2, step 1", "oscillates"),
-     ("x^2, step 1.1", "diverges"), ("two minima, from 1.6", "not the lowest")],
+     ("x^2, step 1.1", "diverges"), ("two minima, from 1.5", "not the lowest")],
 )  # fmt: skip
 def test_descent_by_example(opened, example, words):
     page = descent(opened)
     page.get_by_role("button", name=example, exact=True).click()
-    until(page, f"document.querySelector('#sentence').textContent.includes('{words}')")
-    page.click("#step")
-    assert text(page, "arithmetic").startswith("x <- x - ")
+    assert words not in text(page, "curve-sentence")  # not yet
+    page.click("#curve-step")
+    assert text(page, "curve-arithmetic").startswith("x <- x - ")
     assert len(points_of(page, "#descent-view .walked")) == 2
-    page.click("#last")
-    assert page.is_disabled("#step")
+    assert page.locator("#descent-view .tangent").count() == 1
+    page.click("#curve-last")
+    assert words in text(page, "curve-sentence")
+    assert page.is_disabled("#curve-step")
 
 
 def test_descent_by_mouse_and_by_keys(opened):
@@ -291,28 +294,28 @@ def test_descent_by_mouse_and_by_keys(opened):
     page.mouse.down()
     page.mouse.move(view["x"] + 0.75 * view["width"], view["y"] + 0.5 * view["height"], steps=3)
     page.mouse.up()
-    until(page, "Math.abs(document.querySelector('#start').value - 1) < 0.1")
+    until(page, "Math.abs(document.querySelector('#curve-start').value - 1) < 0.1")
     settled(page)
     end = page.locator("#handle-size .reach").bounding_box()
     page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2)
     page.mouse.down()
     page.mouse.move(view["x"] + 0.5 * view["width"], end["y"] + 10, steps=3)
     page.mouse.up()
-    until(page, "Math.abs(document.querySelector('#rate').value - 0.5) < 0.02")
+    until(page, "Math.abs(document.querySelector('#curve-rate').value - 0.5) < 0.02")
     settled(page)
-    before = float(page.input_value("#start"))
+    before = float(page.input_value("#curve-start"))
     page.focus("#handle-start")
     page.keyboard.press("ArrowLeft")
-    until(page, f"document.querySelector('#start').value < {before - 0.04}")
+    until(page, f"document.querySelector('#curve-start').value < {before - 0.04}")
     assert page.evaluate("document.activeElement.id") == "handle-start"
     page.focus("#handle-size")
     page.keyboard.press("PageUp")
-    until(page, "document.querySelector('#rate').value > 0.53")
+    until(page, "document.querySelector('#curve-rate').value > 0.53")
     settled(page)
-    assert page.get_attribute("#handle-size", "aria-valuenow") == page.input_value("#rate")
-    page.fill("#start", "9")
-    page.press("#start", "Tab")
-    until(page, "document.querySelector('#start').value === '2'")
+    assert page.get_attribute("#handle-size", "aria-valuenow") == page.input_value("#curve-rate")
+    page.fill("#curve-start", "9")
+    page.press("#curve-start", "Tab")
+    until(page, "document.querySelector('#curve-start').value === '2'")
     settled(page)
 
 

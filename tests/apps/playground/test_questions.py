@@ -164,3 +164,8 @@ def test_questions_that_are_none():
     for kind, step in (("nothing", 0), (["way"], 0), ("way", -1), ("way", "0"), ("stop", 10**6)):
         with pytest.raises(BadRequest):
             question(run, kind, step)
+
+
+def test_one_mistake_is_singular():
+    run = PlaygroundRun.of({"points": [[-5, 0, 0], [5, 0, 1]], "method": {"max_iter": 2}})
+    assert "after at most 1 mistake." in question(run, "stop", 0)["reason"]

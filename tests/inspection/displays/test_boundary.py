@@ -77,6 +77,37 @@ def test_two_principal_components_are_a_section_through_the_mean():
     assert "principal plane (99.8% of variance)" in display.ax_.get_title()
 
 
+@pytest.mark.parametrize("table", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_rows_fade_with_their_distance_from_the_slice_which_the_title_states(table):
+    X, y = IRIS.data.to_numpy()[:100], IRIS.target.to_numpy()[:100]
+    X = np.column_stack([X, np.full(100, 3.0)])  # a constant feature is nowhere off the slice
+    clf = LinearClassifier(l2=1e-3).fit(X, y)
+    given = table(X) if table is not pd.DataFrame else pd.DataFrame(X, columns=list("abcde"))
+    fitted = LinearClassifier(l2=1e-3).fit(given, y)
+    display = BoundaryDisplay.from_estimator(fitted, given, y, features=(0, 1), grid_resolution=9)
+    away = np.hypot(*((X[:, 2:4] - X[:, 2:4].mean(axis=0)) / X[:, 2:4].std(axis=0)).T)
+    expected = 1.0 - 0.75 * np.minimum(away / (2.0 * away.mean()), 1.0)
+    np.testing.assert_allclose(display.opacity, expected)
+    for label, rows in enumerate(display.rows_):
+        np.testing.assert_allclose(rows.get_facecolor()[:, 3], expected[y == label])
+    there = X.copy()
+    there[:, 2:] = X[:, 2:].mean(axis=0)
+    outside = np.sum(clf.predict(there) != clf.predict(X))
+    assert outside > 5
+    assert display.ax_.get_title().split("\n") == [
+        "LinearClassifier: 100 rows, no mistake with all 5 features",
+        "slice: others at their mean; distant rows fade",
+        f"{outside} rows are drawn outside their predicted region",
+    ]
+    own = display.plot(plt.figure().add_subplot(), scatter_kwargs={"alpha": 0.5})
+    assert np.unique(own.rows_[0].get_facecolor()[:, 3]).tolist() == [0.5]
+    flat = np.where(np.arange(5) < 2, X, X.mean(axis=0))  # all rows on the slice: none fades
+    display = BoundaryDisplay.from_estimator(
+        LinearClassifier().fit(flat, y), flat, y, features=(0, 1), grid_resolution=9
+    )
+    np.testing.assert_allclose(display.opacity, 1.0, atol=1e-6)
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
 def test_chosen_features_of_a_frame_leave_the_others_at_their_mean(table):
     names = ["a", "b", "c", "d"]

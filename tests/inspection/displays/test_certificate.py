@@ -113,7 +113,7 @@ def test_0_is_a_mixture_of_flipped_witness_rows():
     both = np.vstack([display.marked.T, np.ones(len(display.marked))])
     mixture = linprog(np.zeros(both.shape[1]), A_eq=both, b_eq=[0, 0, 1])
     assert mixture.success
-    assert display.meeting_.get_label() == "0"
+    assert display.meeting_.get_label() == "origin"
 
 
 def test_what_cannot_be_drawn_is_refused():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from functools import cache
+from itertools import combinations, product
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -32,20 +34,27 @@ X, Y = load_breast_cancer(return_X_y=True, as_frame=True)
 AND = datasets.logic("and")
 
 
+@cache
 def fit():
     return LinearClassifier(l2=1e-2, standardize=True).fit(X, Y)
 
 
+@cache
 def perceptron():
     return Perceptron(shuffle=False, monitor=separability(*AND)).fit(*AND)
 
 
-def search(rows, labels):
-    return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0, scoring=None).fit(
-        rows, labels
-    )
+@cache
+def search():
+    return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0, scoring=None).fit(X, Y)
 
 
+@cache
+def verdict():
+    return separability(X, Y)
+
+
+@cache
 def inferred():
     rows, labels = load_wine(return_X_y=True, as_frame=True)
     rows = rows[["alcohol", "ash", "hue"]]
@@ -53,6 +62,7 @@ def inferred():
     return inference(clf, rows, labels)
 
 
+FEW = datasets.separable(40, random_state=0)[:2]
 IRIS = load_iris(return_X_y=True)
 PICTURES = {
     "boundary": lambda ax: BoundaryDisplay.from_estimator(fit(), X, Y, ax=ax),
@@ -65,7 +75,7 @@ PICTURES = {
     "bound": lambda ax: HistoryDisplay.from_estimator(
         perceptron(), columns="mistakes_so_far", ax=ax
     ),
-    "scores": lambda ax: PathDisplay.from_cv_results(search(X, Y).cv_results_, ax=ax),
+    "scores": lambda ax: PathDisplay.from_cv_results(search().cv_results_, ax=ax),
     "weights": lambda ax: PathDisplay.from_estimator(
         LinearClassifier(standardize=True), X, Y, l2s=[1e-8, 1e-4, 1.0], ax=ax
     ),
@@ -75,8 +85,12 @@ PICTURES = {
     "margins": lambda ax: MarginDisplay.from_estimator(fit(), X, Y, ax=ax),
     "coefficients": lambda ax: CoefficientDisplay.from_estimator(fit(), X, top=8, ax=ax),
     "intervals": lambda ax: ForestDisplay.from_inference(inferred(), ax=ax),
-    "separator": lambda ax: CertificateDisplay.from_data(X, Y, ax=ax),
+    "separator": lambda ax: CertificateDisplay.from_separability(verdict(), X, Y, ax=ax),
     "hulls": lambda ax: CertificateDisplay.from_data(*datasets.logic("xor"), ax=ax),
+    "flipped": lambda ax: CertificateDisplay.from_data(*FEW, flipped=True, ax=ax),
+    "flipped hulls": lambda ax: CertificateDisplay.from_data(
+        *datasets.logic("xor"), flipped=True, ax=ax
+    ),
     "walk": lambda ax: WeightSpaceDisplay.from_estimator(perceptron(), *AND, ax=ax),
     "descent": lambda ax: DescentDisplay.from_function(
         lambda x: x * x, lambda x: 2 * x, -1.0, learning_rate=1.1, ax=ax
@@ -131,10 +145,41 @@ def test_nothing_is_cut_off_and_nothing_written_over(name):
             assert apart(one, other)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", ["losses", "weights", "weights of classes"])
-def test_the_legend_of_many_curves_is_next_to_them(name):
-    figure, ax = plt.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")
+BELOW = ["weights", "scores", "boundary", "hulls", "flipped", "flipped hulls", "margins"]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("name", "wide"),
+    [*product(BELOW, (2.2, 6.4)), *product(["losses", "weights of classes"], [COLUMN])],
+)
+def test_legends_cover_no_row_and_no_curve(name, wide):
+    figure, ax = plt.subplots(figsize=(wide, 0.8 * wide), layout="constrained")
     PICTURES[name](ax)
     figure.canvas.draw()
     assert apart(ax.get_legend().get_window_extent(), ax.bbox)
+    assert ax.bbox.height > 0.15 * figure.bbox.height  # and leave room for these
+    assert ax.bbox.width > 0.4 * figure.bbox.width
+
+
+def test_a_path_names_as_many_weights_as_there_is_room_for():
+    for wide, most in ((2.2, 5), (6.4, 6)):
+        figure, ax = plt.subplots(figsize=(wide, 0.8 * wide), layout="constrained")
+        display = PathDisplay.from_estimator(
+            LinearClassifier(standardize=True), X, Y, l2s=[1e-2, 1.0], ax=ax
+        )
+        named = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert 1 <= len(named) <= most
+        sizes = dict(zip(X.columns, np.abs(display.coefs[-1, 0]), strict=True))
+        assert named == sorted(X.columns, key=lambda name: -sizes[name])[: len(named)]
+        strong = [line for line in display.weights_ if line.get_linewidth() > 1.0]
+        assert sorted(line.get_label() for line in strong) == sorted(named)
+        figure.canvas.draw()
+    assert len(named) == 6
+
+
+def test_legends_stay_inside_where_the_figure_reserves_no_room():
+    _, ax = plt.subplots()
+    display = CertificateDisplay.from_data(*FEW, flipped=True, ax=ax)
+    display.figure_.canvas.draw()
+    assert inside(ax.get_legend().get_window_extent(), display.figure_)

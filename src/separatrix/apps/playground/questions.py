@@ -140,8 +140,10 @@ def will_it_stop(run: PlaygroundRun, step: int) -> Question:
         choices = ["Yes, after finitely many mistakes", "No, never"]
         if found.verdict == "separable":
             bound = found.mistake_bound
-            bounded = bound is not None and bound < np.inf and _bounded(run)
-            counted = f", after at most {bound:,.0f} mistakes" if bounded else ""
+            counted = ""
+            if bound is not None and bound < np.inf and _bounded(run):
+                plural = "s" * (bound >= 2.0)
+                counted = f", after at most {np.floor(bound):,.0f} mistake{plural}"
             reason = f"The classes can be separated strictly, so it must stop{counted}."
             return Question(text, choices, 0, reason)
         why = "nothing separates them" if found.verdict == "overlapping" else (

@@ -154,7 +154,7 @@ def application(token: str, port: int) -> Starlette:
         return Response(found, status, media_type="application/json")
 
     routes = [
-        Route("/", _whole), Route("/descent", _file), Route("/static/{name:path}", _file),
+        Route("/", _whole), Route("/static/{name:path}", _file),
         Route("/api/{name}", answer, methods=["POST"]),
     ]  # fmt: skip
     return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)], lifespan=lifespan)
@@ -175,7 +175,7 @@ async def _whole(request: Request) -> Response:
 
 async def _file(request: Request) -> Response:
     """Serve a file of the page by its name."""
-    path = page.files().get(request.path_params.get("name", "descent.html"))
+    path = page.files().get(request.path_params["name"])
     if path is None:
         return PlainTextResponse("there is no such file", 404)
     return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable
-from functools import cache
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -16,18 +15,18 @@ from .descent import descent
 from .landscape import landscape
 from .messages import parsed, written
 from .methods import BadRequest
-from .runs import Runs, presets, verdict
+from .runs import Runs, verdict
 
 Call = Callable[[dict[str, Any]], Any]
 """From a request to the JSON of its answer; a str is already JSON."""
 ABOUT_RUNS = {"run", "grid", "landscape", "question", "page"}
 """Calls that need the fit of the request, which a worker keeps for the next."""
-NAMES = {*ABOUT_RUNS, "verdict", "presets", "descent", "challenges", "challenge", "schema"}
+NAMES = {*ABOUT_RUNS, "verdict", "descent", "challenge", "schema"}
 
 
 def calls() -> dict[str, Call]:
     """The calls of the page, by name."""
-    runs, ready = Runs(), cache(presets)
+    runs = Runs()
 
     def run(asked: dict[str, Any]) -> str:
         made = runs.of(asked)
@@ -45,9 +44,7 @@ def calls() -> dict[str, Call]:
         ),
         "page": lambda asked: {"page": runs.of(asked).page(asked.get("step", 0))},
         "verdict": verdict,
-        "presets": lambda asked: ready(),
         "descent": descent,
-        "challenges": lambda asked: challenges.listed(),
         "challenge": challenges.checked,
         "schema": lambda asked: recording_schema(),
     }

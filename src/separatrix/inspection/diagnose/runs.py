@@ -303,7 +303,7 @@ def _perceptron_stopped(model: FittedModel) -> Finding | None:
     can = "is separable" if model.separable else "may be separable"
     promise = ""
     if bound is not None and bound < np.inf:
-        promise = f"; it makes at most {most_mistakes(bound)} mistakes in total"
+        promise = f"; it makes at most {most_mistakes(bound)} in total"
     text = (
         f"The perceptron was stopped by {rule} after {plural(clf.n_iter_, 'pass')} with "
         f"{plural(int(model.mistakes.sum()), 'row')} of {model.n} wrong, and the data "

@@ -11,16 +11,23 @@ import numpy as np
 from ...numeric.types import AnyArray, Array
 from . import style
 from .classifiers import name_of
-from .plane import as_rows, plane_of, responses
+from .plane import ROUNDING, as_rows, plane_of, responses
+
+FAINTEST = 0.25  # opacity of rows that are at least twice as far from the slice as the average
 
 
 class BoundaryDisplay:
     """The regions that a classifier assigns to its classes, the boundary, and the rows.
 
     Regions are drawn as in scikit-learn's ``DecisionBoundaryDisplay``. For rows with more than two
-    features a plane is shown: two features with the others at their mean, or the two principal
-    components; the title says which. There a row may be on the wrong side of the line and still be
-    classified correctly, so mistakes have a ring.
+    features they are those of a slice of the feature space: two features with the others at their
+    mean, or the plane of the two principal components. The title states the slice. A row off the
+    slice is drawn where it projects to, which can be in the region of another class than the one
+    that is predicted for it. So rows fade with their distance from the slice, the title counts
+    those outside their region, and mistakes, which use all features, have a ring.
+
+    Axes have the names of the features. Features without names are called x0, x1, ..., as by
+    scikit-learn's ``get_feature_names_out``: the number is that of the column in X.
 
     Use :meth:`from_estimator` to make one.
 
@@ -44,6 +51,8 @@ class BoundaryDisplay:
         Description of the plane that is shown.
     name : str
         Name of the classifier.
+    opacity : array (n,), or None
+        Opacity of the rows, from 0 to 1.
 
     Attributes
     ----------
@@ -87,7 +96,9 @@ class BoundaryDisplay:
         ylabel: str = "",
         said: str = "",
         name: str = "",
+        opacity: Array | None = None,
     ) -> None:
+        self.opacity = opacity
         self.xx0, self.xx1 = xx0, xx1
         self.predicted, self.scores = predicted, scores
         self.classes, self.points, self.y, self.mistakes = classes, points, y, mistakes
@@ -133,9 +144,16 @@ class BoundaryDisplay:
         grid = np.column_stack([xx0.ravel(), xx1.ravel()])
         labels, scores = responses(estimator, X, plane, grid)
         classes = np.asarray(estimator.classes_)
-        wrong = np.asarray(estimator.predict(X)) != y
-        counted = f"{np.count_nonzero(wrong):,} mistakes" if wrong.sum() > 1 else "one mistake"
-        lines = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
+        given = np.asarray(estimator.predict(X))
+        wrong = given != y
+        opacity, lines = None, [_counted(wrong)]
+        if plane.said:
+            opacity = _opacity(plane.distances(rows[drawn]))
+            outside = np.count_nonzero(responses(estimator, X, plane, points)[0] != given[drawn])
+            lines[0] += f" with all {rows.shape[1]:,} features"
+            lines.append(f"slice: {plane.said}; distant rows fade")
+            if outside:
+                lines.append(f"{outside:,} rows are drawn outside their predicted region")
         if len(drawn) < len(y):
             lines.append(f"{len(drawn):,} of the rows drawn")
         display = cls(
@@ -143,8 +161,7 @@ class BoundaryDisplay:
             scores=None if scores is None else scores.reshape(*xx0.shape, *scores.shape[1:]),
             classes=classes, points=points, y=y[drawn], mistakes=wrong[drawn],
             xlabel=plane.labels[0], ylabel=plane.labels[1],
-            said="\n".join(line for line in lines if line),
-            name=name_of(estimator, name),
+            said="\n".join(lines), name=name_of(estimator, name), opacity=opacity,
         )  # fmt: skip
         return display.plot(
             ax, levels=levels, pairs=pairs, scatter_kwargs=scatter_kwargs, line_kwargs=line_kwargs
@@ -190,7 +207,10 @@ class BoundaryDisplay:
             self._between(ax, looks, pairs)
         self.rows_ = style.scatter_classes(ax, self.points, self.y, self.classes, scatter_kwargs)
         self.mistakes_ = style.rings(ax, self.points[self.mistakes], "mistake")
-        ax.legend(loc="best", fontsize="small", framealpha=0.8)
+        style.legend(ax)  # before rows fade, as its markers copy them
+        if self.opacity is not None and "alpha" not in (scatter_kwargs or {}):
+            for rows, label in zip(self.rows_, self.classes, strict=True):
+                rows.set_alpha(self.opacity[self.y == label])
         style.finish(self, ax, name, self.said)
         return self
 
@@ -222,3 +242,17 @@ class BoundaryDisplay:
             self.xx0, self.xx1, height, levels=levels, colors=[colours], linestyles=linestyle,
             linewidths=looks["linewidth"],
         )  # fmt: skip
+
+
+def _counted(wrong: AnyArray) -> str:
+    count = int(np.count_nonzero(wrong))
+    mistakes = {0: "no mistake", 1: "one mistake"}.get(count, f"{count:,} mistakes")
+    return f"{len(wrong):,} rows, {mistakes}"
+
+
+def _opacity(distances: Array) -> Array:
+    """Opacity of rows by their distance from the slice: 1 for rows on it."""
+    far = 2.0 * distances.mean()
+    share = np.minimum(distances / far, 1.0) if far > ROUNDING else np.zeros_like(distances)
+    faded: Array = 1.0 - (1.0 - FAINTEST) * share
+    return faded

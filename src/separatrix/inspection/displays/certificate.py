@@ -188,7 +188,7 @@ class CertificateDisplay:
             self.marked_.set_sizes(WITNESS * (0.5 + self.weights / self.weights.mean()))
         self.meeting_ = None
         if self.meeting is not None:
-            label = "0" if self.flipped else "meeting point"
+            label = "origin" if self.flipped else "meeting point"
             (self.meeting_,) = ax.plot(
                 *self.meeting, marker="*", markersize=11, linestyle="", color=style.colour(2),
                 markeredgecolor=style.paper(ax), label=label, zorder=5,
@@ -196,10 +196,11 @@ class CertificateDisplay:
         self.line_ = self.band_ = None
         if self.slope is not None:
             self._separator(ax, self.slope)
-        ax.set(xlabel=self.plane.labels[0], ylabel=self.plane.labels[1])
+        ax.set_xlabel(self.plane.labels[0])
+        style.ylabel(ax, self.plane.labels[1])
         said = "\n".join(part for part in (self._words(), self.plane.said) if part)
         name = self.name if name is None else name
-        ax.legend(fontsize="small", framealpha=0.8)
+        style.legend(ax)
         style.finish(self, ax, ", ".join(part for part in (name, self.verdict) if part), said)
         return self
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...numeric.dense import dense
 from ...numeric.types import AnyArray, Array
 from . import style
 from .classifiers import last_step, name_of, rows_before
+from .plane import deviations
 
 
 class CoefficientDisplay:
@@ -113,7 +113,7 @@ class CoefficientDisplay:
             raise TypeError(f"{type(last).__name__} has no coef_: expected a fitted linear model")
         coefs = dense(last.coef_)
         if X is not None:
-            coefs = coefs * _deviations(rows_before(estimator, X))
+            coefs = coefs * deviations(rows_before(estimator, X))
         display = cls(
             coefs, names=feature_names(estimator, coefs.shape[1]), classes=last.classes_,
             scaled=X is not None, name=name_of(last, name), proven=_proven(last),
@@ -237,12 +237,3 @@ def feature_names(estimator: Any, d: int) -> list[str]:
     if hasattr(estimator, "steps") and len(estimator.steps) > 1:
         return [str(each) for each in estimator[:-1].get_feature_names_out()]
     return [f"x{j}" for j in range(d)]
-
-
-def _deviations(X: Any) -> Array:
-    if not sp.issparse(X):
-        return np.asarray(np.asarray(X, dtype=np.float64).std(axis=0))
-    from sklearn.utils.sparsefuncs import mean_variance_axis
-
-    found: Array = np.sqrt(mean_variance_axis(sp.csr_array(X), axis=0)[1])
-    return found

@@ -13,7 +13,6 @@ from .classifiers import name_of
 from .margins import margins, margins_of
 
 MOST_BINS = 60  # narrower bars are not visible
-HEADROOM = 1.25  # above the tallest bar, for the legend
 
 
 class MarginDisplay:
@@ -131,8 +130,8 @@ class MarginDisplay:
         self.right_, self.mistakes_ = bars
         ax.axvline(0.0, color=style.ink(ax), linewidth=1.0)
         ax.set(xlabel="margin", ylabel="rows")
-        ax.set_ylim(0.0, HEADROOM * max(1.0, ax.dataLim.y1))
-        ax.legend(fontsize="small", loc="upper center", ncols=2)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        style.legend(ax)
         count = int(wrong.sum())
         said = f"{count or 'no'} mistake{'' if count <= 1 else 's'} in {len(wrong):,} rows"
         style.finish(self, ax, name, said)

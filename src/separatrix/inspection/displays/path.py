@@ -15,6 +15,11 @@ from .classifiers import name_of
 from .path_fits import along_l2, along_strengths, of_best_ratio
 
 MOST_NAMED = 6  # weights in the legend: the largest at the chosen l2
+OTHERS: dict[str, Any] = {
+    "linewidth": 0.6,
+    "linestyle": "-",
+    "zorder": 1,
+}  # in grey, without a name
 LARGE_RATIO = 10.0  # to the largest of these, from which weights are plotted on a logarithmic scale
 
 
@@ -243,6 +248,10 @@ class PathDisplay:
             self._mark(axes)
             axes.set_xscale("log")
         self.axes_[-1].set_xlabel(self.along)
+        if self.cv_results is not None:
+            style.legend(self.axes_[0])
+        if self.coefs is not None:
+            self._name_weights(self.axes_[-1], curve_kwargs)
         said = "" if self.l2 is None else f"{self.along} = {self.l2:.3g} chosen"
         style.title(self.axes_[0], self.name if name is None else name, said)
         self.ax_, self.figure_ = self.axes_[-1], self.axes_[-1].figure
@@ -257,14 +266,14 @@ class PathDisplay:
             self.l2s, mean - error, mean + error, color=style.colour(0), alpha=0.2, linewidth=0,
             label="one standard error",
         )  # fmt: skip
-        ax.set_ylabel("held-out score")
+        style.ylabel(ax, "held-out score")
 
     def _draw_nonzeros(self, ax: Any, given: Mapping[str, Any] | None) -> None:
         assert self.nonzeros is not None
         looks = {"color": style.colour(0), "marker": "o", "markersize": 2.5}
         (self.nonzeros_,) = ax.plot(self.l2s, self.nonzeros, **style.merged(looks, given))
         ax.yaxis.get_major_locator().set_params(integer=True)
-        ax.set_ylabel("weights not 0")
+        style.ylabel(ax, "weights not\N{NO-BREAK SPACE}0")
 
     def _draw_weights(self, ax: Any, given: Mapping[str, Any] | None) -> None:
         assert self.coefs is not None
@@ -277,19 +286,26 @@ class PathDisplay:
         for weight in range(k * d):
             number = largest.index(weight) if weight in largest else None
             label = names[weight % d] + (f", class {weight // d}" if k > 1 else "")
-            looks: dict[str, Any] = {"color": style.colour(3), "linewidth": 0.6, "zorder": 1}
+            looks = {"color": style.colour(3), **OTHERS}
             if number is not None:
                 looks = {"color": style.colour(number), "linestyle": style.dash(number),
                          "linewidth": 1.4, "label": label}  # fmt: skip
             self.weights_ += ax.plot(self.l2s, flat[:, weight], **style.merged(looks, given))
+        self._named = [self.weights_[weight] for weight in largest]
         ax.axhline(0.0, color=style.ink(ax), linewidth=0.5)
         usual = float(np.abs(flat[at]).max())
         if usual > 0.0 and np.abs(flat).max() > LARGE_RATIO * usual:
             even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that ticks do not overlap
             ax.set_yscale("symlog", linthresh=even)
             ax.set_yticks(_ticks(even, float(np.abs(flat).max())))
-        ax.set_ylabel("scaled weight" if self.scaled else "weight")
-        style.legend_below(ax, "x-small")
+        style.ylabel(ax, "scaled weight" if self.scaled else "weight")
+
+    def _name_weights(self, ax: Any, given: Mapping[str, Any] | None) -> None:
+        """A legend of the largest weights; those without room in it are drawn as the others."""
+        shown = len(style.legend_below(ax, "x-small", self._named).get_lines())
+        for line in self._named[shown:]:
+            looks = {"color": style.colour(3), "label": "_", **OTHERS}
+            line.set(**style.merged(looks, given))
 
     def _mark(self, ax: Any) -> None:
         """Mark the values that the scores, or the fit, choose; the scores have a legend of them."""
@@ -303,8 +319,6 @@ class PathDisplay:
             if value is not None:
                 looks = {"color": style.ink(ax), "linewidth": 1.0, "linestyle": linestyle}
                 ax.axvline(value, label=f"{label}: {value:.3g}", **looks)
-        if self.scores_ is not None and ax is self.scores_.axes:
-            ax.legend(fontsize="small")
 
 
 def _ticks(even: float, largest: float) -> list[float]:

@@ -13,6 +13,7 @@ from ...numeric.types import AnyArray, Array
 
 POWER_STEPS = 100  # of the power method: the plane need not be exact
 MOST_NUMBERS = 1 << 22  # of lifted points at a time
+ROUNDING = 1e-12  # of numbers of size 1, with room for the errors of a mean and a deviation
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,30 @@ class Plane:
     def lifted(self, points: Array) -> Array:
         rows: Array = self.origin + points @ self.axes
         return rows
+
+    def distances(self, X: Any) -> Array:
+        """Distances of rows from the plane, with features in standard deviations of these rows."""
+        scale = deviations(X)
+        varies = scale > ROUNDING * np.abs(self.origin)
+        scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=varies)
+        step = max(1, MOST_NUMBERS // len(self.origin))
+        found = []
+        for i in range(0, X.shape[0], step):
+            part = X[i : i + step]
+            dense = part.toarray() if sp.issparse(part) else part
+            away = (dense - self.lifted(self.coordinates(part))) * scale
+            found.append(np.linalg.norm(away, axis=1))
+        return np.concatenate(found)
+
+
+def deviations(X: Any) -> Array:
+    """Standard deviations of the features."""
+    if not sp.issparse(X):
+        return np.asarray(np.asarray(X, dtype=np.float64).std(axis=0))
+    from sklearn.utils.sparsefuncs import mean_variance_axis
+
+    found: Array = np.sqrt(mean_variance_axis(sp.csr_array(X), axis=0)[1])
+    return found
 
 
 def as_table(X: Any) -> tuple[Any, list[str]]:

@@ -8,7 +8,7 @@ of the title, and white ones that of the paper, so that plots work on a dark bac
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,15 @@ MARKERS = "os^DvPX*<>"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 WIDTH_OF_LETTER = 0.55  # approximate share of its height
 OVERHANG = 1.05  # width of a line of text relative to the axes, which have ticks and a label
+NARROW = 220.0  # points: narrower axes, as in a column of a paper, have a small title
+CELL = 1.29  # width of the axes and their labels relative to the axes, as in a new figure
 LETTERS_OF_HANDLE = 6  # width of the handle in a legend
-LINES_OF_LABEL = 3.8  # of medium size, from the axes to the space below their ticks and label
+GAP = 4.0  # points between the label of the axes and the legend below it
+SIZES = ("medium", "small", "x-small", "xx-small")  # of a title
+LINE = 1.2  # height of a line relative to its letters
+SHARE_OF_TITLE = 0.4  # of the height of the axes: smaller letters for a title that takes more
+SHARE_OF_LEGEND = 0.4  # of the height of the axes: a legend that names fewer lines is no higher
+SHARE_OF_LABEL = 0.6  # of the height of the axes, before titles and legends take their part
 MOST_ROWS = 2000  # maximum number of rows to plot; of more, a random selection is plotted
 
 
@@ -92,35 +99,73 @@ def points(fontsize: str) -> float:
     return float(FontProperties(size=fontsize).get_size_in_points())
 
 
+def width(ax: Any) -> float:
+    """Width of the axes in points."""
+    return float(ax.get_position().width * ax.figure.bbox.width * 72.0 / ax.figure.dpi)
+
+
 def letters(ax: Any, fontsize: str = "medium") -> int:
     """Approximate number of letters that fit along the axes."""
-    wide = ax.get_position().width * ax.figure.get_figwidth() * 72.0  # in points
-    return max(1, int(wide / (WIDTH_OF_LETTER * points(fontsize))))
-
-
-def wrapped(ax: Any, text: str) -> str:
-    """Wrap text that is wider than the axes and their margin."""
-    most = int(OVERHANG * letters(ax))
-    return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
+    return max(1, int(width(ax) / (WIDTH_OF_LETTER * points(fontsize))))
 
 
 def title(ax: Any, name: str, said: str) -> None:
-    """Set the title: name and description, on several lines if necessary."""
+    """Set the title: name and description, on several lines and smaller if necessary."""
     parts = [part for part in (name, said) if part]
-    long = len(": ".join(parts).partition("\n")[0]) > letters(ax)
-    ax.set_title(wrapped(ax, (":\n" if long else ": ").join(parts)), fontsize="medium")
+    most = SHARE_OF_TITLE * ax.bbox.height * 72.0 / ax.figure.dpi
+    labels = ax.yaxis.get_tightbbox()
+    left = 0.0 if labels is None else labels.width * 72.0 / ax.figure.dpi
+    room = min(OVERHANG * width(ax), max(CELL * width(ax) - left, 0.5 * width(ax)))
+    for fontsize in SIZES[width(ax) < NARROW :]:
+        letters_of_line = max(1, int(room / (WIDTH_OF_LETTER * points(fontsize))))
+        long = len(": ".join(parts).partition("\n")[0]) > letters_of_line
+        lines = (":\n" if long else ": ").join(parts).split("\n")
+        text = "\n".join(textwrap.fill(line, letters_of_line) for line in lines)
+        if LINE * points(fontsize) * (text.count("\n") + 1) <= most:
+            break
+    ax.set_title(text, fontsize=fontsize)
 
 
-def legend_below(ax: Any, fontsize: str) -> Any:
-    """Place the legend below the axes and their label, where it hides nothing."""
-    texts = ax.get_legend_handles_labels()[1]
-    longest = max(len(line) for text in texts for line in text.split("\n"))
-    columns = int(OVERHANG * letters(ax, fontsize)) // (longest + LETTERS_OF_HANDLE)
-    return ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=fontsize, frameon=False,
-        borderaxespad=LINES_OF_LABEL * points("medium") / points(fontsize),
-        ncols=min(max(columns, 1), len(texts)),
-    )  # fmt: skip
+def ylabel(ax: Any, text: str) -> None:
+    """Set the label of the y axis, on several lines and smaller if the axes are low or narrow."""
+    fontsize = "small" if width(ax) < NARROW else "medium"
+    tall = SHARE_OF_LABEL * ax.bbox.height * 72.0 / ax.figure.dpi
+    most = max(1, int(tall / (WIDTH_OF_LETTER * points(fontsize))))
+    ax.set_ylabel(textwrap.fill(text, most, break_long_words=False), fontsize=fontsize)
+
+
+def legend(ax: Any) -> Any:
+    """Place the legend below the axes; inside them if the figure has no layout to reserve room."""
+    if ax.figure.get_layout_engine() is None:
+        return ax.legend(loc="best", fontsize="small", framealpha=0.8)
+    return legend_below(ax, "x-small" if width(ax) < NARROW else "small")
+
+
+def legend_below(ax: Any, fontsize: str, ranked: Sequence[Any] = ()) -> Any:
+    """Place the legend below the axes and their label, where it hides nothing.
+
+    Call it when the labels and scales of the axes are set. ``ranked``: the lines of the legend, the
+    most important ones first; those without room are left out. Default: all lines with a label.
+    """
+    shown = list(ranked) or ax.get_legend_handles_labels()[0]
+    label = ax.xaxis.get_tightbbox()
+    below = 0.0 if label is None else max(0.0, ax.bbox.y0 - label.y0) * 72.0 / ax.figure.dpi
+    for columns in range(len(shown), 0, -1):
+        found = ax.legend(
+            handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=fontsize,
+            frameon=False, columnspacing=1.2, handletextpad=0.5, borderpad=0.0, ncols=columns,
+            borderaxespad=(below + GAP) / points(fontsize),
+        )  # fmt: skip
+        box = found.get_window_extent()
+        if box.width <= OVERHANG * ax.bbox.width:
+            break
+    else:  # even one column is too wide
+        for text in found.get_texts():
+            most = max(1, letters(ax, fontsize) - LETTERS_OF_HANDLE)
+            text.set_text(textwrap.fill(text.get_text(), most))
+    height = box.height if ranked and len(shown) > 1 else 0.0
+    too_high = height > SHARE_OF_LEGEND * ax.bbox.height
+    return legend_below(ax, fontsize, shown[:-1]) if too_high else found
 
 
 def finish(display: Any, ax: Any, name: str | None, said: str) -> None:

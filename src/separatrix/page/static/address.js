@@ -16,9 +16,12 @@ async function write() {
   }
 }
 
+// Returns a function that writes the address soon.
 export function keepAddress() {
-  addView(() => {
+  const soon = () => {
     clearTimeout(waiting);
     waiting = setTimeout(write, WAIT);
-  });
+  };
+  addView(soon);
+  return soon;
 }

@@ -9,7 +9,14 @@ const CONSTANT = ["presets", "challenges"]; // in the page itself, so that it op
 const GONE = "The server of this page has ended. The page goes on by itself.";
 
 const data = document.getElementById("shipped");
-if (data) take(JSON.parse(data.textContent));
+if (data) takeData(JSON.parse(data.textContent));
+
+// The random starts are stored as bits.
+function takeData({ starts, ...rest }) {
+  const bytes = Uint8Array.from(atob(starts.doubles), (letter) => letter.charCodeAt(0));
+  const all = Array.from(new Float64Array(bytes.buffer));
+  take({ ...rest, starts: Array.from({ length: all.length / starts.each }, (_, i) => all.slice(i * starts.each, (i + 1) * starts.each)) });
+}
 
 // The token of the server, which its own address contains; a frame without an origin has no storage.
 function token() {
@@ -29,14 +36,14 @@ function token() {
 }
 
 let mine = token();
-let toldGone = () => {};
+let whenGone = () => {};
 
 // Whether a server with the library answers.
 export const hasServer = () => mine !== "";
 
-// told: called once with a text if the server does not answer any more.
-export function onServerGone(told) {
-  toldGone = told;
+// act: called once with a text if the server does not answer any more.
+export function onServerGone(act) {
+  whenGone = act;
 }
 
 async function askServer(name, body) {
@@ -62,7 +69,7 @@ export async function ask(name, body) {
     const found = await askServer(name, body);
     if (found) return found;
     mine = "";
-    toldGone(GONE);
+    whenGone(GONE);
   }
   await null; // what was typed or clicked is drawn first
   return answered(name, body);

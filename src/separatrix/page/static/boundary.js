@@ -100,7 +100,9 @@ function normal(box, weights, places) {
   const within = (value, a, b_) => Math.min(Math.max(a, b_) - EDGE, Math.max(Math.min(a, b_) + EDGE, value));
   const [px, py] = [within(x(foot[0]), x(box[0]), x(box[1])), within(y(foot[1]), y(box[2]), y(box[3]))];
   const { drawn } = arrow([px, py], way, REACH, "arrow afar");
-  return [drawn, ["text", { x: px, y: py < (y(box[2]) + y(box[3])) / 2 ? py + 30 : py - 18, "text-anchor": "middle" }, "w; the line is not visible"]];
+  const share = (px - x(box[0])) / (x(box[1]) - x(box[0]));
+  const anchor = share < 0.3 ? "start" : share > 0.7 ? "end" : "middle";
+  return [drawn, ["text", { x: anchor === "end" ? px + EDGE / 2 : px, y: way[1] < 0 ? py + 24 : py - 14, "text-anchor": anchor }, "w; the line is not visible"]];
 }
 
 // One arrow per class, all from 0, pointing towards the class; a longer arrow has more influence.

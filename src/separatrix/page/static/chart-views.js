@@ -26,7 +26,7 @@ function drawCharts() {
   values = { updates: updatesByStep() };
   for (const chart of ["objective", "mistakes", "norm"]) values[chart] = valuesOf(chart);
   at("updates-view").closest("figure").hidden = !values.updates.at(-1); // for methods that process single rows
-  for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], String(numberOf(state.steps.rows.length)), state.step, limitOf(chart));
+  for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], numberOf, state.step, limitOf(chart));
   sayCharts();
 }
 

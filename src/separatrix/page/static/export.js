@@ -1,5 +1,6 @@
 // Export: a link, a script, a command, a picture, the recording, the page itself.
 import { ask, hasServer } from "./api.js";
+import { download } from "./download.js";
 import { MOST_LETTERS, toLink } from "./link.js";
 import { linkState } from "./link-state.js";
 import { saved } from "./saved.js";
@@ -8,14 +9,6 @@ import { at, say, state } from "./state.js";
 const FILE = "playground.json";
 const shippedText = document.getElementById("shipped")?.textContent ?? "";
 const source = shippedText ? document.documentElement.outerHTML : ""; // before anything is drawn
-
-function download(name, text, type) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
 
 async function copy(text, what) {
   try {

@@ -1,4 +1,6 @@
 // The state of the page as the fragment of a link: compressed JSON, URL-safe.
+import { checkedOwn } from "./engine/conditions.js";
+import { checkedDescent } from "./engine/descent.js";
 import { MOST_STEPS } from "./engine/limits.js";
 import { checkedMethod, checkedPoints, checkedWhole, isObject } from "./engine/settings.js";
 
@@ -6,7 +8,8 @@ export const MOST_LETTERS = 8192; // some programs truncate longer links: a page
 
 const MOST_BYTES = 1 << 18; // limit of the server: a short link can unpack to gigabytes
 const MOST_AXES = 21; // weights of a class
-const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed"];
+const ASIDES = ["auto", "proof", "lambda", "probabilities", "none"];
+const NAMES = ["points", "method", "step", "controls", "view", "challenge", "embed", "curve"];
 
 async function through(stream, bytes, most = Infinity) {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
@@ -73,13 +76,13 @@ const choice = (value, name, allowed) => {
 
 function checkedView(view) {
   if (!isObject(view)) throw new Error("view: expected an object");
-  const { across = 0, up = 1, of = "objective", column = 0, flip = false, ...others } = view;
+  const { across = 0, up = 1, of = "objective", column = 0, flip = false, aside = "auto", ...others } = view;
   refuseOthers("view", others);
   checkedWhole(across, "view.across", 0, MOST_AXES - 1);
   checkedWhole(up, "view.up", 0, MOST_AXES - 1);
   if (across === up) throw new Error("view: expected two different axes");
   checkedWhole(column, "view.column", 0, 3);
-  return { across, up, of: choice(of, "view.of", ["objective", "mistakes"]), column, flip: choice(flip, "view.flip", [true, false]) };
+  return { across, up, of: choice(of, "view.of", ["objective", "mistakes"]), column, flip: choice(flip, "view.flip", [true, false]), aside: choice(aside, "view.aside", ASIDES) };
 }
 
 function refuseOthers(name, others) {
@@ -97,7 +100,13 @@ export function checkedState(given) {
   found.step = checkedWhole(given.step ?? 0, "step", 0, MOST_STEPS);
   if (given.controls !== undefined) found.controls = choice(given.controls, "controls", ["hidden"]);
   if (given.embed !== undefined) found.embed = choice(given.embed, "embed", [true, false]);
-  if (given.challenge !== undefined) found.challenge = checkedName(given.challenge);
+  if (given.challenge !== undefined) found.challenge = isObject(given.challenge) ? checkedOwn(given.challenge, found.points) : checkedName(given.challenge);
+  if (given.curve !== undefined) {
+    if (!isObject(given.curve)) throw new Error("curve: expected an object");
+    const { curve: name, start, learning_rate: rate, ...others } = given.curve;
+    refuseOthers("curve", others);
+    found.curve = checkedDescent({ curve: name, start, learning_rate: rate });
+  }
   if (given.view !== undefined) found.view = checkedView(given.view);
   return found;
 }

@@ -1,22 +1,27 @@
 // Sets up the parts of the page, and requests the first run.
+import { setUpAside, showAside } from "./aside.js";
 import { keepAddress } from "./address.js";
 import { ask, hasServer, onServerGone } from "./api.js";
 import { setUpChallenges, showChallenge } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpCsv } from "./csv.js";
 import { shipped } from "./engine/shipped.js";
+import { setUpCurve, showCurve } from "./descent.js";
 import { setUpExport } from "./export.js";
 import { setUpFeatures } from "./feature-plane.js";
+import { setUpGradients } from "./gradients.js";
 import { setUpHand } from "./hand.js";
 import { checkedState, fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
 import { startingMethod } from "./methods.js";
+import { setUpMaking } from "./make-challenge.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
 import { setUpPseudocode } from "./pseudocode.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { setUpQuestions } from "./questions.js";
 import { setUpRace } from "./race.js";
+import { setUpResults } from "./results.js";
 import { rerun } from "./run.js";
 import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
@@ -26,7 +31,7 @@ import { setUpWeightSpace, showSpace } from "./weight-space.js";
 
 const PARTS = [
   setUpPlane, setUpFeatures, setUpPlayer, setUpPseudocode, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
-  setUpPoints, setUpExport, setUpRace,
+  setUpPoints, setUpExport, setUpRace, setUpAside, setUpGradients,
 ];
 
 // Open the state of a link or a file.
@@ -37,10 +42,12 @@ async function open(given) {
   if (given.view) {
     at("flip").checked = state.flip = given.view.flip;
     showSpace(given.view);
+    showAside(given.view.aside);
   }
   drawMethodForm();
   await rerun();
-  if (given.challenge) showChallenge(given.challenge);
+  showCurve(given.curve);
+  if (given.challenge) showChallenge(given.challenge, given.method);
   if (given.step) goTo(given.step);
 }
 
@@ -75,13 +82,15 @@ async function openFirst() {
   setUpHand();
   setUpCsv(open);
   await setUpChallenges();
+  setUpMaking();
+  setUpResults();
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   let refused = "";
   const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
   await open(linked ?? opened() ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
   if (refused) say(refused);
-  keepAddress();
+  setUpCurve(keepAddress());
   addEventListener("hashchange", () => fromLink(location.hash).then((given) => given && open(given)).catch((error) => say(error.message)));
 }
 

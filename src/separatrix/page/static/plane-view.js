@@ -3,7 +3,7 @@ import { contour } from "./engine/contours.js";
 import { placesOf } from "./engine/grid.js";
 import { GRID } from "./engine/limits.js";
 import { votesOf } from "./engine/votes.js";
-import { boxOf, drawPlane, HEIGHT, WIDTH } from "./plane.js";
+import { boxOf, drawPlane, HEIGHT, scoresOf, WIDTH } from "./plane.js";
 import { drawLossView } from "./chart-views.js";
 import { askAtStep } from "./run.js";
 import { gridAt, saved } from "./saved.js";
@@ -59,6 +59,12 @@ function rowsInTurn() {
   return state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [];
 }
 
+// The minimum for one lambda, which is shown instead of the run, with hollow held-out points.
+function minimumView({ weights, held }) {
+  const scores = state.points.map((point) => scoresOf(weights, point.slice(0, 2)));
+  return { weights, held, other: null, grid: null, scores, strengths: [], turn: [], meeting: null, votes: null, centers: null };
+}
+
 export function drawPlaneView() {
   const labels = classesOf(state.points);
   const { run, verdict } = state;
@@ -71,6 +77,7 @@ export function drawPlaneView() {
     turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row) || state.points.length <= MOST_NUMBERED,
     meeting: verdict && verdict.meeting ? { place: verdict.meeting, rows: verdict.witness.rows } : null,
     votes: line && !flipped() ? voteLines() : null, centers: run ? run.centers : null,
+    ...(state.minimum ? minimumView(state.minimum) : {}),
   });
 }
 

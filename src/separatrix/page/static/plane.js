@@ -1,9 +1,11 @@
 // The data plane: points, regions, the boundary with w as an arrow, mistakes, the current point.
+import { ticksInside } from "./axes.js";
 import { flippedLines, gridLines, gridRegions, lines as linesOfWeights, otherLine, regions } from "./boundary.js";
-import { circleAt, layers, put, redraw, scale, shown } from "./svg.js";
+import { circleAt, layers, put, redraw, scale } from "./svg.js";
 
 export const WIDTH = 600;
 export const HEIGHT = 480;
+const NONE = new Set();
 const LAYERS = ["ground", "frame", "lines", "points", "rings"];
 
 export function boxOf(points) {
@@ -70,8 +72,9 @@ function frameOf(box, names, [x, y]) {
   return [
     ["line", { x1: x(box[0]), x2: x(box[1]), y1: y(0), y2: y(0), class: "axis" }],
     ["line", { x1: x(0), x2: x(0), y1: y(box[2]), y2: y(box[3]), class: "axis" }],
-    ["text", { x: WIDTH - 6, y: HEIGHT - 6, "text-anchor": "end" }, `${names[0]}: ${shown(box[0])} to ${shown(box[1])}`],
-    ["text", { x: 6, y: 16 }, `${names[1]}: ${shown(box[2])} to ${shown(box[3])}`],
+    ...ticksInside(box, [x, y], [WIDTH, HEIGHT], 6),
+    ["text", { x: WIDTH - 6, y: HEIGHT - 8, "text-anchor": "end" }, names[0]],
+    ["text", { x: 6, y: 18 }, names[1]],
   ];
 }
 
@@ -94,16 +97,17 @@ function spotsOf(view, [x, y]) {
 }
 
 // Most points do not change between steps: these are skipped.
-function drawPoints(group, points, spots) {
+function drawPoints(group, points, spots, held) {
   const before = group.spots ?? [];
+  const kinds = points.map(([, , label], row) => `point c${label}${held.has(row) ? " held" : ""}`);
   points.forEach(([, , label], row) => {
     const [px, py, size] = spots[row];
     const old = before[row];
-    if (old && old[0] === px && old[1] === py && old[2] === size && old[3] === label) return;
+    if (old && old[0] === px && old[1] === py && old[2] === size && old[3] === kinds[row]) return;
     const [name, shape] = symbol(label, px, py, size);
-    put(group, row, [name, { ...shape, class: `point c${label}`, "data-row": row }]);
+    put(group, row, [name, { ...shape, class: kinds[row], "data-row": row }]);
   });
-  group.spots = points.map((point, row) => [...spots[row], point[2]]);
+  group.spots = points.map((_, row) => [...spots[row], kinds[row]]);
   while (group.children.length > points.length) group.lastChild.remove();
 }
 
@@ -131,7 +135,7 @@ function ringsOf(view, spots) {
 }
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
-// the points, strengths, current rows; optionally flip (two classes), the selected row, the meeting
+// the points, strengths, current rows; optionally flip (two classes), held-out rows, the selected row, the meeting
 // point of the hulls, centres of features, the numbers of the rows, names of the axes.
 export function drawPlane(svg, view) {
   const { box } = view;
@@ -143,7 +147,7 @@ export function drawPlane(svg, view) {
   const lines = linesOf(view, places);
   const isAbove = ([name, { class: kind }]) => name === "text" || kind.startsWith("arrow"); // drawn above the points
   redraw(between, lines.filter((one) => !isAbove(one)));
-  drawPoints(among, view.points, spots);
+  drawPoints(among, view.points, spots, view.held ?? NONE);
   redraw(above, [...ringsOf(view, spots), ...lines.filter(isAbove)]);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   return places;

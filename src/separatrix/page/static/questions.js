@@ -7,6 +7,7 @@ const counted = { right: 0, all: 0 };
 
 // A question stays open as long as its run is shown at its step.
 async function open(kind) {
+  if (!state.run) return undefined; // the next one is being computed
   const question = await askAtStep("question", { kind });
   if (!question) return undefined;
   if (!question.choices.length) return sayAnswer(question.text);

@@ -1,11 +1,11 @@
 // A race of two methods on the same points and seed. The clock counts processed rows: a step over
 // all n rows counts as n.
 import { ask, askForRun } from "./api.js";
-import { EDGE, FOOT, frame, HIGH, WIDE } from "./charts.js";
+import { FOOT, frame, HIGH } from "./charts.js";
 import { drawMethod, METHODS, startingMethod } from "./methods.js";
 import { drawPlane, scoresOf } from "./plane.js";
 import { addView, at, classesOf, say, state } from "./state.js";
-import { draw, scale } from "./svg.js";
+import { draw } from "./svg.js";
 
 const TICKS = 100; // from start to end while playing
 let rival = { ...startingMethod("gradient_descent"), form: "batch" };
@@ -99,9 +99,7 @@ async function fetchGrid(lane, side, step) {
 function drawMistakes(clock) {
   const end = Number(at("race-clock").max);
   const high = Math.max(1, ...lanes.flatMap((lane) => lane.mistakes.filter((value) => value !== null)));
-  frame(at("race-chart"), "rows processed", 0, high);
-  const x = scale([0, Math.max(1, end)], [EDGE, WIDE - 8]);
-  const y = scale([0, high], [HIGH - FOOT, 8]);
+  const [x, y] = frame(at("race-chart"), "rows processed", [0, Math.max(1, end)], [0, high]);
   lanes.forEach((lane, i) => {
     const jump = Math.max(1, Math.floor(lane.looked.length / 600));
     const points = [];

@@ -5,7 +5,7 @@ import { stopPlaying } from "./player.js";
 import { saved } from "./saved.js";
 import { classesOf, render, say, shownPoints, state } from "./state.js";
 
-const NOTHING = { run: null, steps: null, step: 0, grid: null, verdict: null };
+const NOTHING = { run: null, steps: null, step: 0, round: 0, grid: null, verdict: null };
 let asked = 0; // number of requests: answers to earlier ones are discarded
 let next = null; // the request to send after the pending answer
 let answering = null;
@@ -58,6 +58,7 @@ async function answered(mine, keepStep) {
     state.grid = null;
     state.steps = run.recording.steps;
     state.step = keepStep ? Math.min(state.step, state.steps.rows.length) : 0;
+    state.round = 0;
     render();
     await rest(mine, request);
   } catch (error) {

@@ -5,7 +5,7 @@ import { saved } from "./saved.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
-  run: null, steps: null, step: 0, grid: null, verdict: null, dragging: null, question: null,
+  run: null, steps: null, step: 0, round: 0, grid: null, verdict: null, dragging: null, question: null, minimum: null,
 };
 
 export const at = (id) => document.getElementById(id);
@@ -27,8 +27,10 @@ export function render() {
   for (const view of views) view.draw();
 }
 
-export function goTo(step) {
+// round: how often the steps of a cycle have been repeated.
+export function goTo(step, round = 0) {
   if (!state.run) return;
+  state.round = round;
   state.step = Math.max(0, Math.min(state.steps.rows.length, step));
   state.grid = state.grid && state.grid.step === state.step ? state.grid : null;
   for (const view of views) view.move();

@@ -58,9 +58,18 @@ export function scale(from, to) {
   return there;
 }
 
+// A log scale; 0 and less are drawn at the low end.
+export function scaleOfPowers([low, high], to) {
+  const place = scale([Math.log10(low), Math.log10(high)], to);
+  return (value) => place(Math.log10(Math.max(low, value)));
+}
+
+const LONG = 1e7; // numbers from here on are shown with a power of ten
+
 export function shown(value) {
   if (value === null) return "infinite";
-  return String(Number(Number(value).toPrecision(4)));
+  const rounded = Number(Number(value).toPrecision(4));
+  return Math.abs(rounded) < LONG ? String(rounded) : rounded.toExponential();
 }
 
 export function option(text, value, selected) {

@@ -1,4 +1,5 @@
 // Whether a line separates the points, in one sentence.
+import { mistakesWithin } from "./engine/text.js";
 import { addView, at, state } from "./state.js";
 import { shown } from "./svg.js";
 
@@ -27,7 +28,7 @@ function drawVerdict() {
   let text = `No line separates these points: ${proof(found)}.`;
   if (found.verdict === "separable") {
     text = found.mistake_bound === null ? "Separable, by a margin too small to compute."
-      : `Separable: margin ${found.margin_words}${bounded() ? `; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes` : ""}.`;
+      : `Separable: margin ${found.margin_words}${bounded() ? `; from zero, point by point, the perceptron makes at most ${mistakesWithin(found.mistake_bound)}` : ""}.`;
   } else if (found.verdict === "quasi-separable") {
     text = "Quasi-separable: a line touches both classes, but none separates them strictly.";
   } else if (found.verdict === "undecided") {

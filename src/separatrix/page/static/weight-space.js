@@ -1,11 +1,17 @@
 // Weight space: two of the weights, the contours of the objective, and the path of the weights.
+import { ticksInside } from "./axes.js";
+import { cycleNow, hasClosed } from "./cycle.js";
+import { LARGEST } from "./engine/limits.js";
 import { askAtStep } from "./run.js";
 import { landscapeAt, numberOf, saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
 import { draw, option, scale, shown } from "./svg.js";
 
 const WIDE = 400;
-const HIGH = 320;
+const HIGH = 266;
+const FIRST = 5; // steps: a run whose weights get far longer than in these diverges
+const WILD = 1e4; // times as long
+const ROOM = 20; // of its frame, times the first weights
 const MOST_DRAWN = 2000; // points of the path
 const TAIL = 100; // number of last steps drawn in bold
 const chosen = { across: 0, up: 1, of: "objective", column: 0 };
@@ -24,9 +30,19 @@ function hasSpace() {
   return Boolean(weights) && namesOf(weights).length > 1;
 }
 
+// The weights that the frame has to show: of a run that diverges only the first.
+function framed() {
+  const size = ([u, v]) => (u === null || v === null ? Infinity : Math.max(Math.abs(u), Math.abs(v)));
+  const first = walk.slice(0, FIRST + 1).map(size).filter(Number.isFinite);
+  const wild = state.run.recording.stop === "diverged" || walk.some((place) => size(place) > WILD * (Math.max(...first) || 1));
+  const most = wild ? Math.min(LARGEST, ROOM * (first.find(Boolean) ?? 1)) : LARGEST;
+  return walk.filter((place) => size(place) <= most);
+}
+
 function boxOfWalk() {
+  const shownPlaces = framed();
   const sides = [0, 1].map((axis) => {
-    const all = walk.map((place) => place[axis]).filter((v) => v !== null && Math.abs(v) < 1e6);
+    const all = shownPlaces.map((place) => place[axis]);
     const [low, high] = [Math.min(...all, Infinity), Math.max(...all, -Infinity)];
     if (!all.length) return [-1, 1];
     const room = 0.25 * (high - low) || 1;
@@ -121,7 +137,7 @@ function drawLand() {
   const [x, y] = [scale([0, 1000], [0, WIDE]), scale([0, 1000], [HIGH, 0])];
   const pieces = land.lines.flat().map(([a, b, c, d]) => `M${x(a)} ${y(b)}L${x(c)} ${y(d)}`);
   lines.setAttribute("d", pieces.join(""));
-  at("weight-levels").textContent = `${chosen.of === "objective" ? "Objective" : "Mistakes"} from `
+  at("weight-levels").textContent = levels[0] === null ? "The objective is infinite in all of the picture." : `${chosen.of === "objective" ? "Objective" : "Mistakes"} from `
     + `${shown(levels[0])} (faint) to ${shown(levels[levels.length - 1])} and more (strong).`;
 }
 
@@ -149,9 +165,17 @@ function placed(px, py) {
   return outside ? [true, ...inside] : [false, px, py];
 }
 
+// An arrow at the edge, towards weights that are outside.
+function pointer(px, py, x, y) {
+  const turn = Math.atan2(y - py, x - px);
+  const end = (angle, length) => `${px + length * Math.cos(turn + angle)} ${py + length * Math.sin(turn + angle)}`;
+  return `M${end(0, 6)}L${end(2.6, 16)}L${end(-2.6, 16)}z`;
+}
+
 function drawWalk() {
   const svg = at("weight-view");
   if (!svg.querySelector(".now-at")) return;
+  svg.querySelector(".cycle").setAttribute("points", hasClosed() ? points(cycleNow().start, state.steps.rows.length) : "");
   svg.querySelector(".walked").setAttribute("points", points(Math.max(0, state.step - TAIL), state.step));
   const [x, y] = places();
   const [u, v] = walk[state.step];
@@ -162,11 +186,12 @@ function drawWalk() {
     svg.querySelector(".now-at").setAttribute("cy", py);
   }
   svg.querySelector(".now-at").classList.toggle("outside", outside);
+  svg.querySelector(".off-frame").setAttribute("d", outside ? pointer(px, py, x(u), y(v)) : "");
   const names = namesOf(weightsAt(0));
   const own = weightsAt(state.step)[chosen.column];
   const rest = names.map((name, j) => [name, own[j], j]).filter(([, , j]) => j !== chosen.across && j !== chosen.up);
   const others = state.run.recording.data.classes.length > 2 ? ", and the weights of the other classes" : "";
-  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.${outside ? " The weights are outside of the picture." : ""}`;
+  at("weight-held").textContent = `Fixed at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.${outside ? ` The weights are outside of the picture: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)}.` : ""}`;
   svg.setAttribute("aria-label", `Weight space: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)} at step ${state.step}`);
 }
 
@@ -181,11 +206,12 @@ function drawFrame() {
     draw("line", { x1: 0, x2: WIDE, y1: y(0), y2: y(0), class: "axis" }),
     draw("line", { x1: x(0), x2: x(0), y1: 0, y2: HIGH, class: "axis" }),
     draw("polyline", { points: points(0, walk.length - 1), class: "walk" }),
-    draw("polyline", { class: "walked" }),
+    draw("polyline", { class: "cycle" }), draw("polyline", { class: "walked" }),
     draw("rect", { x: x(u) - 4, y: y(v) - 4, width: 8, height: 8, class: "began" }),
-    draw("circle", { r: 6, class: "now-at" }),
-    draw("text", { x: WIDE - 6, y: HIGH - 6, "text-anchor": "end" }, `${names[chosen.across]}: ${shown(box[0])} to ${shown(box[1])}`),
-    draw("text", { x: 6, y: 16 }, `${names[chosen.up]}: ${shown(box[2])} to ${shown(box[3])}`),
+    draw("circle", { r: 6, class: "now-at" }), draw("path", { class: "off-frame" }),
+    ...ticksInside(box, [x, y], [WIDE, HIGH]).map((one) => draw(...one)),
+    draw("text", { x: WIDE - 6, y: HIGH - 8, "text-anchor": "end" }, names[chosen.across]),
+    draw("text", { x: 6, y: 16 }, names[chosen.up]),
   );
 }
 

@@ -16,6 +16,7 @@ Evaluate = Callable[[Array], tuple[Array, Array]]
 """Mistakes and objective for several weights, (m, k, d + 1)."""
 KINDS = ("mistakes", "objective")
 MOST_LEVELS = 12  # number of contours, and of bands between them
+FLAT = 1e-12  # relative difference of levels that may be rounding of a mean over rows
 SAVED_SIZE = 40  # grid points per side on a saved page
 SAVED_NAMES = 3
 """A saved page has a landscape for each pair of the first weights, up to this number."""
@@ -45,11 +46,23 @@ def banded(values: Array, smooth: bool) -> dict[str, Any]:
     the smallest values of the bands, and ``lines`` the contours between them, unless the values
     are a step function.
     """
-    levels = np.unique(np.quantile(values, np.linspace(0.0, 1.0, MOST_LEVELS), method="lower"))
+    quantiles = np.quantile(values, np.linspace(0.0, 1.0, MOST_LEVELS), method="lower")
+    levels = _distinct(quantiles, smooth)
     bands = np.searchsorted(levels, values.ravel(), side="right") - 1
     lines = [contour(values, level) for level in levels[1:] if level < np.inf] if smooth else []
     letters = "".join(chr(ord("a") + band) for band in bands.tolist())
     return {"levels": levels.tolist(), "lines": lines, "bands": letters}
+
+
+def _distinct(quantiles: Array, smooth: bool) -> Array:
+    """Levels that differ by more than rounding; smooth ones are just below flat parts."""
+    levels = np.unique(quantiles)
+    rounding = FLAT * np.abs(np.where(np.isinf(levels), 0.0, levels))
+    kept = np.append(True, np.diff(levels) > rounding[1:])
+    if smooth:
+        levels = np.append(levels[:1], levels[1:] - 2.0 * rounding[1:])
+    found: Array = levels[kept]
+    return found
 
 
 def saved_landscapes(

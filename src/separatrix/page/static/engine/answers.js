@@ -1,5 +1,6 @@
 // What the page asks, answered without a server: the names and formats are those of the server.
 import { challenges, checkedChallenge } from "./challenges.js";
+import { descentOf } from "./descent.js";
 import { gridOf } from "./grid.js";
 import { landscapeOf } from "./landscape.js";
 import { questionOf } from "./questions.js";
@@ -35,6 +36,7 @@ const ANSWERS = {
   landscape: (asked) => landscapeOf(runOf(asked), asked),
   question: (asked) => questionOf(runOf(asked), asked.kind, asked.step),
   verdict,
+  descent: descentOf,
   presets: () => shipped.presets,
   challenges: () => challenges(),
   challenge: checkedChallenge,

@@ -39,13 +39,14 @@ function fitted(rows, loss, l2, start) {
   return W;
 }
 
-// The mean loss of the held-out points, and of those of the training, by value of l2.
-export function crossValidated(points, { name, loss: given, fit_intercept: intercept = true }, { l2s, folds: count }) {
+// The folds one after another: of each value of l2, from the largest on, its place in the list, and of
+// each fold the weights, the loss of the training points, and the loss and mistakes of the held-out ones.
+export function* crossValidation(points, { name, loss: given, fit_intercept: intercept = true }, { l2s, folds: count }) {
   checkedProblem(points);
   const labels = labelsOf(points);
   const numbers = points.map((p) => labels.indexOf(p[2]));
   const loss = lossOf(name === "least_squares" ? "squared" : given, labels.length === 2 ? 1 : labels.length);
-  if (!loss.curvature) throw new BadRequest("The curve of lambda needs a loss with a curvature: logistic, squared or squared_hinge.");
+  if (!loss.curvature || !loss.convex) throw new BadRequest("The curve of lambda needs a loss with a curvature: logistic, squared or squared_hinge.");
   const least = Math.min(...labels.map((_, c) => numbers.filter((one) => one === c).length));
   if (!Number.isInteger(count) || count < 2 || count > least) {
     throw new BadRequest(`folds: expected 2 to ${least}, the number of points of the smallest class, got ${count}`);
@@ -58,12 +59,20 @@ export function crossValidated(points, { name, loss: given, fit_intercept: inter
   const parts = Array.from({ length: count }, (_, f) => ({ training: some((of) => of !== f), test: some((of) => of === f) }));
   const fits = parts.map(({ training }) => zeros(training));
   const order = [...l2s.keys()].sort((a, b) => l2s[b] - l2s[a]);
-  const found = { heldOut: new Array(l2s.length), training: new Array(l2s.length) };
   for (const place of order) {
-    parts.forEach(({ training }, f) => { fits[f] = fitted(training, loss, l2s[place], fits[f]); });
-    const mean = (which) => parts.reduce((sum, part, f) => sum + evaluated(part[which], loss, 0, fits[f]).value, 0) / count;
-    found.heldOut[place] = mean("test");
-    found.training[place] = mean("training");
+    yield { place, folds: parts.map(({ training, test }, f) => {
+      fits[f] = fitted(training, loss, l2s[place], fits[f]);
+      const { value, mistakes } = evaluated(test, loss, 0, fits[f]);
+      return { weights: fits[f], training: evaluated(training, loss, 0, fits[f]).value, heldOut: value, mistakes };
+    }) };
+  }
+}
+
+// The mean loss of the held-out points, and of those of the training, by value of l2.
+export function crossValidated(points, method, asked) {
+  const found = { heldOut: new Array(asked.l2s.length), training: new Array(asked.l2s.length) };
+  for (const { place, folds } of crossValidation(points, method, asked)) {
+    for (const name of ["heldOut", "training"]) found[name][place] = folds.reduce((sum, one) => sum + one[name], 0) / folds.length;
   }
   return found;
 }

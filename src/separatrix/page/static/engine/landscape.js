@@ -32,11 +32,20 @@ function valuesOnGrid(run, W, { column, axes, of }, box) {
   return found;
 }
 
+const FLAT = 1e-12; // relative difference of levels that may be rounding
+
+// Levels that differ by more than rounding; those of smooth values are just below flat parts.
+function distinct(sorted, smooth) {
+  const differs = (level, before) => (level === Infinity ? before !== Infinity : level - before > FLAT * Math.abs(level));
+  const kept = sorted.filter((level, i) => i === 0 || differs(level, sorted[i - 1]));
+  return kept.map((level, i) => (i && smooth && level !== Infinity ? level - 2 * FLAT * Math.abs(level) : level));
+}
+
 // Levels, bands and contours: a letter for each place of the grid, "a" the lowest band.
 function banded(values, smooth) {
   const sorted = Float64Array.from(values).sort();
   const quantiles = between(0, 1, MOST_LEVELS).map((share) => sorted[Math.floor(share * (sorted.length - 1))]);
-  const levels = [...new Set(quantiles)];
+  const levels = distinct(quantiles, smooth);
   const band = (value) => levels.findLastIndex((level) => level <= value);
   const letters = values.map((value) => String.fromCharCode(97 + band(value)));
   const lines = smooth ? levels.slice(1).filter(Number.isFinite).map((level) => contour(values, LANDSCAPE, level)) : [];

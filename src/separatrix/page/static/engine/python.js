@@ -5,8 +5,8 @@ const literal = (value) => {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   return typeof value === "string" ? `"${value}"` : String(value);
 };
-const called = (name, given) => `${name}(${Object.entries(given).map(([key, value]) => (
-  `${key}=${value?.code ?? literal(value)}`)).join(", ")})`;
+const argument = ([key, value]) => `${key}=${value?.code ?? literal(value)}`;
+const called = (name, given) => `${name}(${Object.entries(given).map(argument).join(", ")})`;
 
 function rateOf({ schedule, learning_rate: rate }) {
   if (schedule === "inverse_scaling") return { code: `InverseScaling(${rate})` };

@@ -8,7 +8,7 @@ import { rowsOf } from "./rows.js";
 import { isConstant } from "./schedules.js";
 import { verdictOf } from "./separability.js";
 import { BadRequest, checkedWhole } from "./settings.js";
-import { general } from "./text.js";
+import { general, mistakesWithin } from "./text.js";
 import { sentence } from "./words.js";
 
 const MOST_KERNEL_ROWS = 30; // whose products are the features of an exact proof
@@ -109,8 +109,8 @@ function willItStop(run) {
     return noQuestion("Whether the perceptron ever stops is not decided here: it takes too much work. Place fewer points, or run separatrix playground.");
   }
   if (verdict === "separable") {
-    const counted = bound !== null && isBounded(run) ? `, after at most ${Math.floor(bound)} mistakes` : "";
-    return asked(text, choices, 0, `The classes can be separated strictly, so it must stop${counted}.`);
+    const most = bound !== null && isBounded(run) ? `, after at most ${mistakesWithin(bound)}` : "";
+    return asked(text, choices, 0, `The classes can be separated strictly, so it must stop${most}.`);
   }
   const why = verdict === "overlapping" ? "nothing separates them" : "some points always stay on the boundary";
   return asked(text, choices, 1, `It stops only when every point is strictly on its side, but ${why}.`);

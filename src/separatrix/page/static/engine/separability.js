@@ -43,7 +43,14 @@ function hasWeakSeparator(Z, found) {
   return next.square !== 0n || hasWeakSeparator(rest, next);
 }
 
-function separable({ square, shares, ids }, { numbers, of, power }, rows) {
+// The sum of shares of signed rows, over its largest number.
+function directionOf(Z, { shares, ids }) {
+  const sums = Z[0].map((_, j) => ids.reduce((sum, id, i) => sum + shares.numerators[i] * Z[id][j], 0n));
+  const most = sums.reduce((found, v) => (v > found ? v : -v > found ? -v : found), 0n);
+  return sums.map((v) => ratio(v, most));
+}
+
+function separable({ square, shares, ids }, { Z, numbers, of, power }, rows) {
   const { denominator } = shares;
   const radius = numbers.map((x) => dotExact(x, x)).reduce((most, v) => (v > most ? v : most), 0n);
   const [top, bottom] = [(rows.k > 1 ? 2n : 1n) * radius * denominator * denominator, square];
@@ -53,6 +60,7 @@ function separable({ square, shares, ids }, { numbers, of, power }, rows) {
   const [text, mistakes] = [general(margin, 3), Number.isFinite(bound) ? bound : null];
   return {
     verdict: "separable", margin: margin || null, margin_words: margin ? text : null, mistake_bound: margin ? mistakes : null,
+    direction: directionOf(Z, { shares, ids }),
     support: { rows: ids.map((i) => of[i]), weights: shares.numerators.map((v) => ratio(v, denominator)) },
     text: `A line has every point strictly on its side; the largest margin of any (w, b) of norm 1 is ${text}.`,
   };
@@ -82,7 +90,7 @@ function decided(rows) {
   };
 }
 
-const NOTHING = { margin: null, margin_words: null, mistake_bound: null, support: null, witness: null, meeting: null };
+const NOTHING = { margin: null, margin_words: null, mistake_bound: null, direction: null, support: null, witness: null, meeting: null };
 const known = new WeakMap();
 
 export function verdictOf(rows) {

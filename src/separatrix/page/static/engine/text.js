@@ -21,7 +21,7 @@ export function general(value, digits = 6) {
   if (value === 0) return "0";
   const [mantissa, power] = toDigits(value, digits).split("e");
   const exponent = Number(power);
-  const cut = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+  const cut = (text) => (text.includes(".") ? text.replace(/\.?0*$/, "") : text);
   if (exponent < -4 || exponent >= digits) {
     const sign = exponent < 0 ? "-" : "+";
     return `${cut(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
@@ -32,5 +32,11 @@ export function general(value, digits = 6) {
 }
 
 export const vector = (values) => `(${values.map((v) => general(v)).join(", ")})`;
+
+// An upper bound on a number of mistakes, in words.
+export function mistakesWithin(bound) {
+  const whole = Math.floor(bound);
+  return `${whole} ${whole === 1 ? "mistake" : "mistakes"}`;
+}
 
 export const counted = (count, one, many = `${one}s`) => `${general(count)} ${count === 1 ? one : many}`;

@@ -1,7 +1,7 @@
 // The voted perceptron: every weight vector of the run votes, once for each row that it survived.
 //
 // Freund and Schapire, Machine Learning 37 (1999). The weights before the first mistake do not vote.
-import { dot } from "./rows.js";
+import { dot, isSame } from "./rows.js";
 
 // For two classes, votes for the larger class less votes for the other; else votes for each class.
 // updated: the rows that moved the weights, by step; weights: those after a step, counted from 1.
@@ -13,7 +13,7 @@ export function votesOf({ k, updated, weights }, places, step) {
   for (let number = first + 1; number <= step;) {
     const W = weights(number);
     let last = number;
-    while (last < step && !updated[last].length) last += 1;
+    while (last < step && isSame(weights(last + 1), W)) last += 1; // a penalty changes them at every row
     x.forEach((own, i) => vote(found[i], W, own, last - number + 1));
     number = last + 1;
   }
