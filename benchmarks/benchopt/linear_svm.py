@@ -1,7 +1,8 @@
 """separatrix as a solver of benchopt's benchmark of linear support vector machines.
 
 Copy this file to the folder ``solvers`` of that benchmark. It minimises
-C sum(max(0, 1 - m)) + |w|^2 / 2.
+C sum(max(0, 1 - m)) + |w|^2 / 2. The published files of that benchmark are for benchopt 1.3, in
+which a result is the weights themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from benchopt import BaseSolver
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LinearClassifier
+from separatrix.numeric.types import Array
 
 
 class Solver(BaseSolver):  # type: ignore[misc]
@@ -40,6 +42,6 @@ class Solver(BaseSolver):  # type: ignore[misc]
             self.clf.set_params(max_iter=n_iter).fit(self.X, self.y)
         self.beta = self.clf.coef_.ravel()
 
-    def get_result(self) -> dict[str, Any]:
+    def get_result(self) -> Array:
         """The weights."""
-        return {"beta": self.beta}
+        return self.beta

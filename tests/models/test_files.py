@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kept_models import THREE, TWO, X, assert_same, features, fits, table
+from kept_results import results
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -28,28 +29,29 @@ from separatrix import (
 from separatrix.losses import MarginLoss
 
 FITS = fits()
+ALL = {case: (*found, {}) for case, found in FITS.items()} | results()
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("case", FITS)
+@pytest.mark.parametrize("case", ALL)
 def test_the_loaded_model_is_the_saved_one(case, tmp_path):
-    saved, rows = FITS[case]
+    saved, rows, given = ALL[case]
     separatrix.save(saved, tmp_path / "model.sep")
     loaded = separatrix.load(tmp_path / "model.sep")
     assert_same(loaded, saved)
-    assert_same(loaded.decision_function(rows), saved.decision_function(rows))
-    assert_same(loaded.predict(rows), saved.predict(rows))
+    assert_same(loaded.decision_function(rows, **given), saved.decision_function(rows, **given))
+    assert_same(loaded.predict(rows, **given), saved.predict(rows, **given))
     if hasattr(saved, "predict_proba"):
-        assert_same(loaded.predict_proba(rows), saved.predict_proba(rows))
+        assert_same(loaded.predict_proba(rows, **given), saved.predict_proba(rows, **given))
     if hasattr(saved, "solver_"):
         assert repr(loaded.solver_) == repr(saved.solver_)
     assert clone(loaded).get_params().keys() == saved.get_params().keys()
 
 
-@pytest.mark.parametrize("case", FITS)
+@pytest.mark.parametrize("case", ALL)
 def test_saving_again_gives_the_same_bytes(case, tmp_path):
     one, other = tmp_path / "one.sep", tmp_path / "other.sep"
-    separatrix.save(FITS[case][0], one)
+    separatrix.save(ALL[case][0], one)
     separatrix.save(separatrix.load(one), other)
     assert one.read_bytes() == other.read_bytes()
 

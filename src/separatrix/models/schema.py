@@ -14,6 +14,9 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     origin, args = get_origin(hint), get_args(hint)
+    aliased = getattr(origin, "__value__", None)
+    if aliased is not None:  # NDArray of NumPy 2.5 is an alias with a parameter
+        return conforms(value, aliased[args])
     if origin in (Union, types.UnionType):
         return any(conforms(value, one) for one in args)
     if origin is Literal:
