@@ -353,7 +353,8 @@ constexpr LoopsFor<Problem> kByHand{
       }
       return true;
     },
-    nullptr, nullptr, nullptr, nullptr, column_curvatures_by_hand, column_descent_by_hand, rule_by_hand};
+    nullptr, nullptr, nullptr, nullptr, nullptr, column_curvatures_by_hand,
+    column_descent_by_hand, rule_by_hand};
 
 inline void compare(const std::string& what, const Numbers& got, const Numbers& wanted, Near near) {
   const auto [a, b] = std::mismatch(got.begin(), got.end(), wanted.begin(), near);

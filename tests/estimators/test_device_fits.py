@@ -45,6 +45,15 @@ def pair(loss="logistic", k=2, sample_weight=None, **options):
     return *fits, X, y
 
 
+@needs_compiler
+@pytest.mark.parametrize(("loss", "k"), [("hinge", 2), ("one_vs_rest_hinge", 3)])
+def test_the_hinge_takes_no_step_that_visits_rows(loss, k):
+    ours, theirs, _, _ = pair(loss, k)
+    assert "interior point" not in str(ours.solver_)
+    assert ours.stop_ == theirs.stop_ == "optimal"
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-9)
+
+
 @pytest.mark.sampled(1)
 @needs_compiler
 @pytest.mark.parametrize("k", [2, 3])

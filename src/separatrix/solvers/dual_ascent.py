@@ -236,7 +236,8 @@ def _fastest_phase(objective: Objective) -> str:
 def is_small_hinge(objective: Objective) -> bool:
     """Whether the compiled steps of interior points are fastest: a hinge of few dense values."""
     n, d = objective.source.n_rows, objective.source.n_features
-    dense = objective.shape[0] == 1 and objective.source.storage == "dense"
+    source = objective.source
+    dense = objective.shape[0] == 1 and source.storage == "dense" and source.visitable
     small = n * d <= thresholds.SMALL_TABLE and d < n and d <= thresholds.FACTORED_UNKNOWNS
     return dense and small and not objective.loss.smooth
 
