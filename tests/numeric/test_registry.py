@@ -79,8 +79,9 @@ def test_a_solver_read_back_gives_the_same_bits(name):
     loss = {
         "Rosenblatt": "perceptron", "BatchPerceptron": "perceptron", "LeastSquares": "squared",
         "LinearProgram": "hinge", "DualAscent": "hinge", "ProximalPoint": "hinge",
+        "OnlineRule": "hinge",
     }.get(name, "squared_hinge")  # fmt: skip
-    options = {"l2": 0.0 if name in ("LinearProgram", "BatchPerceptron") else 1e-2}
+    options = {"l2": 0.0 if name in ("LinearProgram", "BatchPerceptron", "OnlineRule") else 1e-2}
     if name == "FisherScoring":
         loss, options = "logistic", {"bias_reduction": "firth"}
     solver = solvers.REGISTRY[name]()

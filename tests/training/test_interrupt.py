@@ -22,6 +22,7 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Perceptron,
+    ProximalPoint,
     diagnose,
     loops,
 )
@@ -65,7 +66,7 @@ def nothing_is_left_behind():
     [
         Perceptron(3, random_state=0), Perceptron(3, update="batch"),
         LinearClassifier(max_iter=3, solver=LBFGS()),
-        LinearClassifier("hinge", max_iter=3, random_state=0),
+        LinearClassifier("hinge", max_iter=3, solver=ProximalPoint()),
         KernelPerceptron(max_iter=3, random_state=0),
     ],
     ids=repr,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data import InMemory
 from ..numeric.dot import scaled_square
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.standardization import Variables
@@ -216,7 +217,9 @@ class GapTracker:
         objective, most = self.objective, self.objective.loss.max_curvature
         if most is None or len(W) > 1 or not is_l2(objective.penalty):
             return False
-        if objective.source.vectors is not HOST or not objective.penalty.coercive:
+        if not isinstance(objective.source, InMemory) or objective.source.vectors is not HOST:
+            return False  # ``close`` would read a file once more
+        if not objective.penalty.coercive:
             return False
         curvature = most * (objective.mean_square + 1.0) + 2.0 * objective.penalty.l2
         enough = FAR * max(self.tol, LEAST) * at.value

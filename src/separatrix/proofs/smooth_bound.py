@@ -312,6 +312,6 @@ def _up(levels: Array, sizes: Array) -> Array:
 def _missing_gradient(bias: Array, light: Array, space: VectorSpace) -> Array:
     """What alphas on the light sides add to a gradient with these derivatives for the biases."""
     count = space.to_host(light[:, -1])
-    missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
+    missing = np.divide(bias, count, out=np.zeros_like(count), where=(bias != 0.0) & (count > 0.0))
     added: Array = -space.asarray(missing)[:, None] * light[:, :-1]
     return added

@@ -217,8 +217,9 @@ class OnlineRun:
         self.weights.fold()
         total = None if self.weights.sum is None else self.weights.sum.copy()
         whole = np.concatenate(rows) if len(rows) > 1 else rows[0] if rows else None
-        end = self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
-        yield end._replace(n_visited=seen)
+        yield self._step(
+            self.weights.weights, total, loss_sum, mistakes, updates, whole, visited=seen
+        )
 
     def _visit(
         self, visit: Visit, max_updates: int, most_rows: int | None = None
@@ -307,6 +308,7 @@ class OnlineRun:
         updates: int,
         rows: Ints | None,
         value: float | None = None,
+        visited: int = 0,
     ) -> Step:
         """The end of a pass; J as measured during the pass, unless a better value is known."""
         if self.common is not None:
@@ -335,7 +337,8 @@ class OnlineRun:
             state["sum"] = total
             average = self.unit * total / self.batches
         return Step(
-            W, state, value, mistakes, rows, updates, step_scale=self.step_scale, average=average
+            W, state, value, mistakes, rows, updates, step_scale=self.step_scale, average=average,
+            n_visited=visited,
         )  # fmt: skip
 
 
